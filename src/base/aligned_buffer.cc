@@ -1,0 +1,30 @@
+#include "base/aligned_buffer.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "lattice/check.h"
+
+namespace lattice {
+namespace {
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+}
+
+AlignedBuffer::AlignedBuffer(std::size_t size_bytes) : size_(size_bytes) {
+  if (size_bytes == 0) return;
+  const std::size_t alignment = size_bytes >= 2 * kHugePageBytes ? kHugePageBytes : 64;
+  LATTICE_CHECK(size_bytes <= SIZE_MAX - alignment);
+  const std::size_t rounded = (size_bytes + alignment - 1) / alignment * alignment;
+  data_ = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
+  if (data_ == nullptr) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+  if (alignment == kHugePageBytes) madvise(data_, rounded, MADV_HUGEPAGE);  // A hint: may fail.
+#endif
+}
+
+AlignedBuffer::~AlignedBuffer() { std::free(data_); }
+
+}  // namespace lattice

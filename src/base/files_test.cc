@@ -1,0 +1,67 @@
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/mapped_file.h"
+#include "base/sha256.h"
+
+namespace lattice {
+namespace {
+
+class FilesTest : public testing::Test {
+ protected:
+  FilesTest() : folder_(testing::TempDir() + "files_test." + std::to_string(getpid())) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~FilesTest() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_;
+};
+
+TEST_F(FilesTest, WriteThenReadGivesTheSameBytes) {
+  const std::string content("a\0b\xff", 4);
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "old"));
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", content));
+  const auto read = ReadFile(folder_ / "f", 100);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(*read, content);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(FilesTest, AReaderOfTheOldFileKeepsItsBytes) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "old bytes"));
+  const auto mapped = MappedFile::Open(folder_ / "f");
+  ASSERT_TRUE(mapped.has_value());
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "n"));
+  EXPECT_EQ(mapped->bytes().size(), 9u);
+  EXPECT_EQ(static_cast<char>(mapped->bytes()[8]), 's');
+}
+
+TEST_F(FilesTest, LimitIsAnError) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "12345"));
+  const auto read = ReadFile(folder_ / "f", 4);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kResourceExhausted);
+}
+
+TEST_F(FilesTest, MissingFolderPipeAndEmpty) {
+  EXPECT_EQ(MappedFile::Open(folder_ / "none").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(MappedFile::Open(folder_).error().code, ErrorCode::kInvalidArgument);
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(MappedFile::Open(folder_ / "pipe").error().code, ErrorCode::kInvalidArgument);
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "empty", ""));
+  EXPECT_TRUE(MappedFile::Open(folder_ / "empty")->bytes().empty());
+  EXPECT_FALSE(WriteFileAtomically(folder_ / "none" / "f", "x").has_value());
+}
+
+TEST_F(FilesTest, Sha256OfKnownText) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "abc"));
+  EXPECT_EQ(*Sha256OfFile(folder_ / "f"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+}  // namespace
+}  // namespace lattice

@@ -1,0 +1,65 @@
+#include "base/sha256.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+
+#include "base/mapped_file.h"
+#include "lattice/check.h"
+
+namespace lattice {
+
+struct Sha256::State {
+  State() : context(EVP_MD_CTX_new()) {
+    LATTICE_CHECK(context != nullptr);
+    LATTICE_CHECK(EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1);
+  }
+  ~State() { EVP_MD_CTX_free(context); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  EVP_MD_CTX* context;
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+void Sha256::Update(std::span<const std::byte> bytes) {
+  LATTICE_CHECK(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+}
+
+Sha256Digest Sha256::Finish() {
+  Sha256Digest digest;
+  unsigned length = 0;
+  LATTICE_CHECK(EVP_DigestFinal_ex(state_->context, reinterpret_cast<unsigned char*>(digest.data()),
+                                   &length) == 1);
+  LATTICE_CHECK(length == digest.size());
+  return digest;
+}
+
+std::string ToHex(std::span<const std::byte> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const std::byte b : bytes) {
+    text.push_back(kDigits[std::to_integer<unsigned>(b) >> 4]);
+    text.push_back(kDigits[std::to_integer<unsigned>(b) & 15]);
+  }
+  return text;
+}
+
+Result<std::string> Sha256OfFile(const std::filesystem::path& file) {
+  LATTICE_TRY(const MappedFile mapped, MappedFile::Open(file));
+  constexpr std::size_t kStep = std::size_t{8} << 20;
+  Sha256 hash;
+  const auto bytes = mapped.bytes();
+  for (std::size_t at = 0; at < bytes.size(); at += kStep) {
+    const auto part = bytes.subspan(at, std::min(kStep, bytes.size() - at));
+    hash.Update(part);
+    mapped.Release(part);
+  }
+  return ToHex(hash.Finish());
+}
+
+}  // namespace lattice
