@@ -1,0 +1,73 @@
+#include "base/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace lattice {
+namespace {
+
+Error SystemError(const std::filesystem::path& file, const char* doing) {
+  const int code = errno;
+  const bool full = code == ENOSPC || code == EDQUOT || code == EMFILE || code == ENFILE;
+  return Error{full ? ErrorCode::kResourceExhausted : ErrorCode::kInvalidArgument,
+               std::string("cannot ") + doing + " " + file.string() + ": " + std::strerror(code)};
+}
+
+// The rename itself must survive a power cut. A folder that cannot be opened is no reason to fail:
+// the new file is in place.
+void SyncFolder(const std::filesystem::path& file) {
+  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd);
+  close(fd);
+}
+
+}  // namespace
+
+Result<AtomicFile> AtomicFile::Create(const std::filesystem::path& file) {
+  std::string temporary = file.string() + ".tmp-XXXXXX";
+  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) return SystemError(file, "create a temporary file beside");
+  return AtomicFile(file, std::move(temporary), fd);
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ < 0) return;
+  close(fd_);
+  unlink(temporary_.c_str());
+}
+
+Status AtomicFile::Append(std::string_view content) {
+  LATTICE_CHECK(fd_ >= 0);
+  while (!content.empty()) {
+    const ssize_t n = write(fd_, content.data(), content.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return SystemError(temporary_, "write");
+    }
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return Ok();
+}
+
+Status AtomicFile::Append(std::span<const std::byte> content) {
+  if (content.empty()) return Ok();
+  return Append(std::string_view(reinterpret_cast<const char*>(content.data()), content.size()));
+}
+
+Status AtomicFile::Commit() {
+  LATTICE_CHECK(fd_ >= 0);
+  if (fchmod(fd_, 0644) != 0 || fsync(fd_) != 0) return SystemError(temporary_, "write");
+  if (rename(temporary_.c_str(), file_.c_str()) != 0) return SystemError(file_, "replace");
+  close(std::exchange(fd_, -1));
+  SyncFolder(file_);
+  return Ok();
+}
+
+}  // namespace lattice

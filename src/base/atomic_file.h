@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "lattice/result.h"
+
+namespace lattice {
+
+/// A file that is written beside its final place and moved there whole: readers see the old bytes
+/// or the new, never a mixture, and a mapping of the old file stays intact. Move-only; without
+/// Commit nothing remains.
+class AtomicFile {
+ public:
+  /// kInvalidArgument when the folder does not exist or may not be written; kResourceExhausted when
+  /// the disk or the table of open files is full. The same for the other calls.
+  static Result<AtomicFile> Create(const std::filesystem::path& file);
+
+  AtomicFile(AtomicFile&& other) noexcept
+      : file_(std::move(other.file_)),
+        temporary_(std::move(other.temporary_)),
+        fd_(std::exchange(other.fd_, -1)) {}
+  AtomicFile& operator=(AtomicFile&& other) noexcept {
+    std::swap(file_, other.file_);
+    std::swap(temporary_, other.temporary_);
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~AtomicFile();
+
+  Status Append(std::string_view content);
+  Status Append(std::span<const std::byte> content);
+
+  /// Syncs, renames, syncs the folder. Nothing may be appended afterwards.
+  Status Commit();
+
+ private:
+  AtomicFile(std::filesystem::path file, std::string temporary, int fd)
+      : file_(std::move(file)), temporary_(std::move(temporary)), fd_(fd) {}
+
+  std::filesystem::path file_;
+  std::string temporary_;
+  int fd_ = -1;
+};
+
+}  // namespace lattice
