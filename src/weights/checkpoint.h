@@ -15,7 +15,8 @@
 
 namespace lattice::weights {
 
-/// One tensor as it lies in a mapped file: row-major, little-endian. Valid while its Checkpoint lives.
+/// One tensor as it lies in a mapped file: row-major, little-endian. Valid while its Checkpoint
+/// lives.
 struct TensorView {
   Dtype dtype = Dtype::kF32;
   std::vector<std::size_t> shape;
@@ -26,7 +27,8 @@ struct TensorView {
   Result<std::vector<float>> ToF32() const;
 };
 
-/// Named tensors of one model: a safetensors file, or several with their index. Mapped, never copied.
+/// Named tensors of one model: a safetensors file, or several with their index. Mapped, never
+/// copied.
 class Checkpoint {
  public:
   /// `path` is a .safetensors file, or a folder with model.safetensors or

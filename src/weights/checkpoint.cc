@@ -1,0 +1,172 @@
+#include "weights/checkpoint.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "base/files.h"
+#include "lattice/check.h"
+#include "weights/json_scanner.h"
+#include "weights/safetensors_header.h"
+#include "weights/safetensors_index.h"
+
+namespace lattice::weights {
+namespace {
+
+constexpr char kSingleFile[] = "model.safetensors";
+constexpr char kIndexFile[] = "model.safetensors.index.json";
+
+bool Exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+bool IsFolder(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+// Weights in formats that this reader does not know, so that the error can say what to do.
+std::string OtherWeights(const std::filesystem::path& folder) {
+  constexpr std::string_view kSuffixes[] = {".safetensors", ".bin",  ".pt",   ".pth",
+                                            ".onnx",        ".gguf", ".ckpt", ".h5"};
+  std::set<std::string> found;
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(folder, ignored);
+  for (; !ignored && entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    for (const std::string_view suffix : kSuffixes) {
+      if (name.ends_with(suffix) && found.size() < 5) found.insert(name);
+    }
+  }
+  std::string text;
+  for (const std::string& name : found) text += (text.empty() ? "" : ", ") + Quoted(name);
+  return text;
+}
+
+Error NoWeights(const std::filesystem::path& folder) {
+  std::string message =
+      "no " + std::string(kSingleFile) + " or " + kIndexFile + " in " + folder.string();
+  if (const std::string others = OtherWeights(folder); !others.empty()) {
+    message += "; there is " + others + ", which is not read in their place";
+  }
+  return Error{ErrorCode::kNotFound, std::move(message)};
+}
+
+}  // namespace
+
+class CheckpointLoader {
+ public:
+  Status AddFile(const std::filesystem::path& path) {
+    LATTICE_TRY(MappedFile file, MappedFile::Open(path));
+    auto header = ParseSafetensorsHeader(file.bytes());
+    if (!header) return std::move(header).error().Within(path.string());
+    const auto data = file.bytes().subspan(header->data_begin);
+    for (SafetensorsEntry& entry : header->entries) {
+      const auto bytes = data.subspan(entry.begin, entry.end - entry.begin);
+      const auto [at, added] = checkpoint_->tensors_.try_emplace(
+          std::move(entry.name), TensorView{entry.dtype, std::move(entry.shape), bytes});
+      if (!added) {
+        return Error{ErrorCode::kCorruptData, path.string() + ": tensor " + Quoted(at->first) +
+                                                  " is already in another file of the model"};
+      }
+    }
+    checkpoint_->files_.push_back(std::move(file));
+    return Ok();
+  }
+
+  Status AddShards(const std::filesystem::path& index) {
+    LATTICE_TRY(const std::string text, ReadFile(index, kMaxSafetensorsIndexBytes));
+    auto map = ParseSafetensorsIndex(text);
+    if (!map) return std::move(map).error().Within(index.string());
+    std::map<std::string_view, std::vector<std::string_view>> shards;
+    for (const auto& [tensor, shard] : *map) shards[shard].push_back(tensor);
+    for (const auto& [shard, tensors] : shards) {
+      auto status = AddFile(index.parent_path() / shard);
+      if (!status) return std::move(status).error().Within("shard of " + index.string());
+      LATTICE_TRY_VOID(CheckListed(index, shard, tensors));
+    }
+    return Ok();
+  }
+
+  std::shared_ptr<const Checkpoint> Take() { return std::move(checkpoint_); }
+
+ private:
+  // The tensors that the index places in `shard` lie in that file, the last one added.
+  Status CheckListed(const std::filesystem::path& index, std::string_view shard,
+                     std::span<const std::string_view> tensors) const {
+    const auto file = checkpoint_->files_.back().bytes();
+    const std::less<const std::byte*> before;
+    for (const std::string_view tensor : tensors) {
+      const TensorView* view = checkpoint_->Find(tensor);
+      const bool inside = view != nullptr && !before(view->bytes.data(), file.data()) &&
+                          !before(file.data() + file.size(), view->bytes.data());
+      if (!inside) {
+        return Error{ErrorCode::kCorruptData,
+                     index.string() + ": tensor " + Quoted(tensor) + " is not in " + Quoted(shard)};
+      }
+    }
+    return Ok();
+  }
+
+  std::shared_ptr<Checkpoint> checkpoint_{new Checkpoint()};
+};
+
+std::size_t TensorView::n_elements() const { return bytes.size() / DtypeBytes(dtype); }
+
+Result<std::vector<float>> TensorView::ToF32() const {
+  if (!IsFloat(dtype)) {
+    return Error{ErrorCode::kUnsupported,
+                 "dtype " + std::string(DtypeName(dtype)) + " where floats are needed"};
+  }
+  std::vector<float> values(n_elements());
+  WidenToF32(dtype, bytes, values);
+  return values;
+}
+
+Result<std::shared_ptr<const Checkpoint>> Checkpoint::Open(const std::filesystem::path& path) {
+  CheckpointLoader loader;
+  if (!IsFolder(path)) {
+    LATTICE_TRY_VOID(loader.AddFile(path));
+  } else if (Exists(path / kSingleFile)) {
+    LATTICE_TRY_VOID(loader.AddFile(path / kSingleFile));
+  } else if (Exists(path / kIndexFile)) {
+    LATTICE_TRY_VOID(loader.AddShards(path / kIndexFile));
+  } else {
+    return NoWeights(path);
+  }
+  return loader.Take();
+}
+
+const TensorView* Checkpoint::Find(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? nullptr : &found->second;
+}
+
+Result<TensorView> Checkpoint::Get(std::string_view name,
+                                   std::span<const std::size_t> shape) const {
+  const TensorView* view = Find(name);
+  if (view == nullptr) {
+    return Error{ErrorCode::kNotFound, "tensor " + Quoted(name) + " is missing"};
+  }
+  if (!std::ranges::equal(view->shape, shape)) {
+    return Error{ErrorCode::kCorruptData, "tensor " + Quoted(name) + " has the shape " +
+                                              ShapeText(view->shape) + ", expected " +
+                                              ShapeText(shape)};
+  }
+  return *view;
+}
+
+void Checkpoint::Release(std::span<const std::byte> bytes) const {
+  const std::less<const std::byte*> before;
+  for (const MappedFile& file : files_) {
+    const auto all = file.bytes();
+    const bool inside = !before(bytes.data(), all.data()) &&
+                        !before(all.data() + all.size(), bytes.data() + bytes.size());
+    if (inside) file.Release(bytes);
+  }
+}
+
+}  // namespace lattice::weights
