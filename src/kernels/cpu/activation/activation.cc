@@ -1,0 +1,57 @@
+#include "kernels/cpu/activation/activation.h"
+
+#include "kernels/cpu/select.h"
+#include "lattice/check.h"
+
+namespace lattice::kernels {
+namespace {
+
+constexpr ActivationVariant kVariants[] = {
+    {"scalar", {}, &kActivationScalar},
+};
+
+}  // namespace
+
+std::span<const ActivationVariant> ActivationVariants() { return kVariants; }
+
+const ActivationKernels& SelectActivation(CpuFeatures features) {
+  return *SelectVariant(ActivationVariants(), features).run;
+}
+
+MapFn MapOf(const ActivationKernels& kernels, Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return nullptr;
+    case Activation::kGeluErf:
+      return kernels.gelu_erf;
+    case Activation::kGeluTanh:
+      return kernels.gelu_tanh;
+    case Activation::kRelu:
+      return kernels.relu;
+    case Activation::kSilu:
+      return kernels.silu;
+    case Activation::kTanh:
+      return kernels.tanh;
+  }
+  LATTICE_CHECK(false);
+}
+
+GateFn GateOf(const ActivationKernels& kernels, Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      break;
+    case Activation::kGeluErf:
+      return kernels.gate_gelu_erf;
+    case Activation::kGeluTanh:
+      return kernels.gate_gelu_tanh;
+    case Activation::kRelu:
+      return kernels.gate_relu;
+    case Activation::kSilu:
+      return kernels.gate_silu;
+    case Activation::kTanh:
+      return kernels.gate_tanh;
+  }
+  LATTICE_CHECK(false);
+}
+
+}  // namespace lattice::kernels

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+
+#include "base/cpu_features.h"
+#include "kernels/api/backend.h"
+#include "kernels/cpu/activation/variants.h"
+
+namespace lattice::kernels {
+
+struct ActivationVariant {
+  const char* name;
+  CpuFeatures needs;
+  const ActivationKernels* run;
+};
+
+/// Fastest first; the last row runs anywhere. All rows give the same bits.
+std::span<const ActivationVariant> ActivationVariants();
+const ActivationKernels& SelectActivation(CpuFeatures features);
+
+/// The kernel of `activation`, for a caller that has a tile of results at hand; null for kNone.
+MapFn MapOf(const ActivationKernels& kernels, Activation activation);
+/// activation must not be kNone.
+GateFn GateOf(const ActivationKernels& kernels, Activation activation);
+
+}  // namespace lattice::kernels

@@ -1,0 +1,267 @@
+#include "kernels/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/activation/activation.h"
+#include "kernels/cpu/cpu_buffer.h"
+#include "kernels/cpu/linear/linear.h"
+#include "kernels/cpu/norm/norm.h"
+#include "kernels/cpu/row_split.h"
+#include "lattice/check.h"
+
+namespace lattice::kernels {
+namespace {
+
+class CpuBackend : public Backend {
+ public:
+  CpuBackend(ThreadPool& pool, CpuFeatures features)
+      : pool_(pool),
+        features_(features),
+        norm_(SelectNorm(features)),
+        activation_(SelectActivation(features)) {}
+
+  std::string Describe() const override {
+    return "cpu " + features_.ToString() + ", " + std::to_string(pool_.n_threads()) + " threads";
+  }
+
+  Result<std::unique_ptr<LinearWeights>> MakeLinear(std::span<const HostTensor> matrices,
+                                                    std::span<const HostTensor> biases,
+                                                    Precision precision) override {
+    return MakeCpuLinear(matrices, biases, precision, features_);
+  }
+  Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) override {
+    return std::unique_ptr<Table>(std::make_unique<CpuTable>(table));
+  }
+  std::unique_ptr<Vector> MakeVector(std::span<const float> values) override {
+    return std::make_unique<CpuVector>(values);
+  }
+  std::unique_ptr<Buffer> MakeBuffer() override { return std::make_unique<CpuBuffer>(); }
+
+  void Embed(std::span<const Lookup> terms, float scale, Buffer& out) override;
+  void LayerNorm(const Buffer& x, const Buffer* residual, const Vector& gain, const Vector* bias,
+                 float eps, Buffer& out) override;
+  void RmsNorm(const Buffer& x, const Vector& gain, float eps, Buffer& out) override;
+  void RmsNormAdd(const Buffer& x, const Buffer& y, const Vector& gain, float eps,
+                  Buffer& out) override;
+  void HeadRmsNorm(Buffer& x, const HeadColumns& heads, const Vector& gain, float eps) override;
+  void Linear(const Buffer& x, const LinearWeights& w, const Epilogue& epilogue,
+              Buffer& y) override;
+  void Gate(const Buffer& x, Activation activation, GateHalf activated, Buffer& out) override;
+  void Activate(Activation activation, Buffer& x) override;
+  void ApplyRope(Buffer& x, const HeadColumns& heads, std::span<const std::int32_t> positions,
+                 const Rope& rope) override;
+  void Attention(const AttentionArgs& args, Buffer& out) override;
+  void GatherRows(const Buffer& x, std::span<const std::uint32_t> rows, Buffer& out) override;
+  void Write(std::span<const float> values, std::size_t rows, std::size_t cols, Buffer& x) override;
+  void Read(const Buffer& x, std::span<float> values) override;
+
+ private:
+  ThreadPool& pool_;
+  CpuFeatures features_;
+  const NormKernels& norm_;
+  const ActivationKernels& activation_;
+};
+
+// Nanoseconds an element that kernels take, roughly: only decides when threads are worth waking.
+constexpr double kMoveNs = 0.1, kNormNs = 0.2, kActivationNs = 0.5, kRopeNs = 0.3;
+
+double RowNs(double element_ns, std::size_t cols) { return element_ns * static_cast<double>(cols); }
+
+void CpuBackend::Embed(std::span<const Lookup> terms, float scale, Buffer& out) {
+  LATTICE_CHECK(!terms.empty());
+  CpuBuffer& y = AsCpu(out);
+  const std::size_t n = terms[0].rows.size(), cols = terms[0].table->cols();
+  for (const Lookup& term : terms) {
+    LATTICE_CHECK(term.rows.size() == n && term.table->cols() == cols);
+  }
+  y.Reshape(n, cols);
+  ForRows(pool_, n, RowNs(kMoveNs, cols * terms.size()), [&](std::size_t begin, std::size_t end) {
+    std::vector<float> part(cols);
+    for (std::size_t r = begin; r < end; ++r) {
+      float* row = y.row(r);
+      for (std::size_t t = 0; t < terms.size(); ++t) {
+        const CpuTable& table = AsCpu(*terms[t].table);
+        const auto i = static_cast<std::size_t>(terms[t].rows[r]);
+        WidenToF32(table.dtype(), table.row(i), part);
+        for (std::size_t c = 0; c < cols; ++c) row[c] = t == 0 ? part[c] : row[c] + part[c];
+      }
+      for (std::size_t c = 0; c < cols; ++c) row[c] *= scale;
+    }
+  });
+}
+
+void CpuBackend::LayerNorm(const Buffer& x, const Buffer* residual, const Vector& gain,
+                           const Vector* bias, float eps, Buffer& out) {
+  const CpuBuffer& in = AsCpu(x);
+  CpuBuffer& y = AsCpu(out);
+  const std::size_t n = in.cols();
+  LATTICE_CHECK(gain.size() == n && (bias == nullptr || bias->size() == n));
+  LATTICE_CHECK(residual == nullptr || (residual->rows() == in.rows() && residual->cols() == n));
+  y.Reshape(in.rows(), n);
+  ForRows(pool_, in.rows(), RowNs(kNormNs, n), [&](std::size_t begin, std::size_t end) {
+    norm_.layer_norm(in.row(begin), residual == nullptr ? nullptr : AsCpu(*residual).row(begin),
+                     AsCpu(gain).data(), bias == nullptr ? nullptr : AsCpu(*bias).data(), eps,
+                     end - begin, n, y.row(begin));
+  });
+}
+
+void CpuBackend::RmsNorm(const Buffer& x, const Vector& gain, float eps, Buffer& out) {
+  const CpuBuffer& in = AsCpu(x);
+  CpuBuffer& y = AsCpu(out);
+  const std::size_t n = in.cols();
+  LATTICE_CHECK(gain.size() == n);
+  y.Reshape(in.rows(), n);
+  ForRows(pool_, in.rows(), RowNs(kNormNs, n), [&](std::size_t begin, std::size_t end) {
+    norm_.rms_norm(in.row(begin), nullptr, AsCpu(gain).data(), eps, end - begin, n, n,
+                   y.row(begin));
+  });
+}
+
+void CpuBackend::RmsNormAdd(const Buffer& x, const Buffer& y, const Vector& gain, float eps,
+                            Buffer& out) {
+  const CpuBuffer& add = AsCpu(x);
+  const CpuBuffer& in = AsCpu(y);
+  CpuBuffer& sum = AsCpu(out);
+  const std::size_t n = in.cols();
+  LATTICE_CHECK(gain.size() == n && add.rows() == in.rows() && add.cols() == n);
+  sum.Reshape(in.rows(), n);
+  ForRows(pool_, in.rows(), RowNs(kNormNs, n), [&](std::size_t begin, std::size_t end) {
+    norm_.rms_norm(in.row(begin), add.row(begin), AsCpu(gain).data(), eps, end - begin, n, n,
+                   sum.row(begin));
+  });
+}
+
+void CpuBackend::HeadRmsNorm(Buffer& x, const HeadColumns& heads, const Vector& gain, float eps) {
+  CpuBuffer& in = AsCpu(x);
+  const std::size_t dim = heads.head_dim;
+  LATTICE_CHECK(gain.size() == dim && heads.first_col + heads.n_heads * dim <= in.cols());
+  ForRows(pool_, in.rows(), RowNs(kNormNs, heads.n_heads * dim),
+          [&](std::size_t begin, std::size_t end) {
+            for (std::size_t r = begin; r < end; ++r) {
+              float* first = in.row(r) + heads.first_col;
+              norm_.rms_norm(first, nullptr, AsCpu(gain).data(), eps, heads.n_heads, dim, dim,
+                             first);
+            }
+          });
+}
+
+void CpuBackend::Linear(const Buffer& x, const LinearWeights& w, const Epilogue& epilogue,
+                        Buffer& y) {
+  static_cast<const CpuLinear&>(w).Run(pool_, AsCpu(x), epilogue, AsCpu(y));
+}
+
+void CpuBackend::Gate(const Buffer& x, Activation activation, GateHalf activated, Buffer& out) {
+  const CpuBuffer& in = AsCpu(x);
+  CpuBuffer& y = AsCpu(out);
+  LATTICE_CHECK(in.cols() % 2 == 0 && activation != Activation::kNone && &in != &y);
+  const std::size_t n = in.cols() / 2;
+  const GateFn gate = GateOf(activation_, activation);
+  const std::size_t a = activated == GateHalf::kFirst ? 0 : n, b = n - a;
+  y.Reshape(in.rows(), n);
+  ForRows(pool_, in.rows(), RowNs(kActivationNs, n), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) gate(in.row(r) + a, in.row(r) + b, n, y.row(r));
+  });
+}
+
+void CpuBackend::Activate(Activation activation, Buffer& x) {
+  const MapFn map = MapOf(activation_, activation);
+  if (map == nullptr) return;
+  CpuBuffer& in = AsCpu(x);
+  ForRows(
+      pool_, in.rows(), RowNs(kActivationNs, in.cols()),
+      [&](std::size_t begin, std::size_t end) { map(in.row(begin), (end - begin) * in.cols()); });
+}
+
+void CpuBackend::ApplyRope(Buffer& x, const HeadColumns& heads,
+                           std::span<const std::int32_t> positions, const Rope& rope) {
+  CpuBuffer& in = AsCpu(x);
+  const std::size_t half = rope.inv_freq.size(), dim = heads.head_dim;
+  LATTICE_CHECK(positions.size() == in.rows() && 2 * half <= dim);
+  LATTICE_CHECK(heads.first_col + heads.n_heads * dim <= in.cols());
+  ForRows(pool_, in.rows(), RowNs(kRopeNs, heads.n_heads * dim),
+          [&](std::size_t begin, std::size_t end) {
+            for (std::size_t r = begin; r < end; ++r) {
+              for (std::size_t i = 0; i < half; ++i) {
+                const float angle = static_cast<float>(positions[r]) * rope.inv_freq[i];
+                const float c = std::cos(angle) * rope.scale, s = std::sin(angle) * rope.scale;
+                for (std::size_t h = 0; h < heads.n_heads; ++h) {
+                  float* head = in.row(r) + heads.first_col + h * dim;
+                  const float a = head[i], b = head[i + half];
+                  head[i] = a * c - b * s;
+                  head[i + half] = b * c + a * s;
+                }
+              }
+            }
+          });
+}
+
+void CpuBackend::Attention(const AttentionArgs& args, Buffer& out) {
+  const CpuBuffer& q = AsCpu(*args.q);
+  const CpuBuffer& kv = AsCpu(*args.kv);
+  CpuBuffer& y = AsCpu(out);
+  const std::size_t dim = args.head_dim;
+  y.Reshape(q.rows(), args.n_heads * dim);
+  pool_.ParallelEach(args.spans.size() * args.n_heads, [&](std::size_t task) {
+    const AttentionSpan& span = args.spans[task / args.n_heads];
+    const std::size_t h = task % args.n_heads, g = h / (args.n_heads / args.n_kv_heads);
+    std::vector<float> p(span.key_end - span.key_begin);
+    for (std::size_t r = span.query_begin; r < span.query_end; ++r) {
+      const std::int64_t i = args.query_index[r], window = args.window;
+      float max = -INFINITY;
+      for (std::size_t j = 0; j < p.size(); ++j) {
+        const std::int64_t distance = i - static_cast<std::int64_t>(j);
+        const bool hidden = (args.causal && distance < 0) ||
+                            (window != 0 && (distance > window || -distance > window));
+        p[j] = -INFINITY;
+        if (hidden) continue;
+        float dot = 0;
+        const float* key = kv.row(span.key_begin + j) + args.k_col + g * dim;
+        for (std::size_t d = 0; d < dim; ++d) dot += q.row(r)[args.q_col + h * dim + d] * key[d];
+        p[j] = dot * args.scale;
+        max = std::max(max, p[j]);
+      }
+      float sum = 0;
+      for (float& e : p) sum += e = std::exp(e - max);
+      float* result = y.row(r) + h * dim;
+      std::fill_n(result, dim, 0.0f);
+      for (std::size_t j = 0; j < p.size(); ++j) {
+        const float* value = kv.row(span.key_begin + j) + args.v_col + g * dim;
+        for (std::size_t d = 0; d < dim; ++d) result[d] += p[j] / sum * value[d];
+      }
+    }
+  });
+}
+
+void CpuBackend::GatherRows(const Buffer& x, std::span<const std::uint32_t> rows, Buffer& out) {
+  const CpuBuffer& in = AsCpu(x);
+  CpuBuffer& y = AsCpu(out);
+  LATTICE_CHECK(&in != &y);
+  y.Reshape(rows.size(), in.cols());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    LATTICE_CHECK(rows[i] < in.rows());
+    std::copy_n(in.row(rows[i]), in.cols(), y.row(i));
+  }
+}
+
+void CpuBackend::Write(std::span<const float> values, std::size_t rows, std::size_t cols,
+                       Buffer& x) {
+  LATTICE_CHECK(values.size() == rows * cols);
+  AsCpu(x).Reshape(rows, cols);
+  std::copy(values.begin(), values.end(), AsCpu(x).data());
+}
+
+void CpuBackend::Read(const Buffer& x, std::span<float> values) {
+  LATTICE_CHECK(values.size() == x.rows() * x.cols());
+  std::copy_n(AsCpu(x).data(), values.size(), values.data());
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeCpuBackend(ThreadPool& pool, CpuFeatures features) {
+  return std::make_unique<CpuBackend>(pool, features);
+}
+
+}  // namespace lattice::kernels

@@ -1,0 +1,18 @@
+#include "kernels/cpu/cpu_buffer.h"
+
+#include "base/checked_math.h"
+#include "lattice/check.h"
+
+namespace lattice::kernels {
+
+void CpuBuffer::Reshape(std::size_t rows, std::size_t cols) {
+  const auto elements = CheckedMul(rows, cols);
+  LATTICE_CHECK(elements.has_value());
+  const auto size_bytes = CheckedMul(*elements, sizeof(float));
+  LATTICE_CHECK(size_bytes.has_value());
+  if (*size_bytes > memory_.size()) memory_ = AlignedBuffer(*size_bytes);
+  rows_ = rows;
+  cols_ = cols;
+}
+
+}  // namespace lattice::kernels

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "kernels/api/backend.h"
+
+namespace lattice::kernels {
+
+/// Rows of f32, one after another without gaps. Grows and never shrinks.
+class CpuBuffer : public Buffer {
+ public:
+  std::size_t rows() const override { return rows_; }
+  std::size_t cols() const override { return cols_; }
+
+  /// Sets the shape. Contents stay when neither the shape nor the memory changes, else are
+  /// undefined.
+  void Reshape(std::size_t rows, std::size_t cols);
+
+  float* data() { return reinterpret_cast<float*>(memory_.data()); }
+  const float* data() const { return reinterpret_cast<const float*>(memory_.data()); }
+  float* row(std::size_t i) { return data() + i * cols_; }
+  const float* row(std::size_t i) const { return data() + i * cols_; }
+
+ private:
+  AlignedBuffer memory_;
+  std::size_t rows_ = 0;
+  std::size_t cols_ = 0;
+};
+
+/// A table that stays where it is, in the dtype of its file.
+class CpuTable : public Table {
+ public:
+  explicit CpuTable(const HostTensor& tensor) : tensor_(tensor) {}
+  std::size_t rows() const override { return tensor_.rows; }
+  std::size_t cols() const override { return tensor_.cols; }
+  Dtype dtype() const { return tensor_.dtype; }
+  /// Bytes of row i, of any alignment.
+  std::span<const std::byte> row(std::size_t i) const {
+    const std::size_t row_bytes = tensor_.cols * DtypeBytes(tensor_.dtype);
+    return tensor_.bytes.subspan(i * row_bytes, row_bytes);
+  }
+
+ private:
+  HostTensor tensor_;
+};
+
+class CpuVector : public Vector {
+ public:
+  explicit CpuVector(std::span<const float> values) : values_(values.begin(), values.end()) {}
+  std::size_t size() const override { return values_.size(); }
+  const float* data() const { return values_.data(); }
+
+ private:
+  std::vector<float> values_;
+};
+
+// Whatever a model hands to CpuBackend was made by it.
+inline CpuBuffer& AsCpu(Buffer& buffer) { return static_cast<CpuBuffer&>(buffer); }
+inline const CpuBuffer& AsCpu(const Buffer& buffer) {
+  return static_cast<const CpuBuffer&>(buffer);
+}
+inline const CpuTable& AsCpu(const Table& table) { return static_cast<const CpuTable&>(table); }
+inline const CpuVector& AsCpu(const Vector& vector) {
+  return static_cast<const CpuVector&>(vector);
+}
+
+}  // namespace lattice::kernels

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/cpu_features.h"
+#include "base/thread_pool.h"
+#include "kernels/api/backend.h"
+#include "kernels/cpu/cpu_buffer.h"
+
+namespace lattice::kernels {
+
+/// A linear layer of CpuBackend, packed for one set of kernels.
+class CpuLinear : public LinearWeights {
+ public:
+  /// See Backend::Linear. Sets the shape of y.
+  virtual void Run(ThreadPool& pool, const CpuBuffer& x, const Epilogue& epilogue,
+                   CpuBuffer& y) const = 0;
+};
+
+/// See Backend::MakeLinear.
+Result<std::unique_ptr<LinearWeights>> MakeCpuLinear(std::span<const HostTensor> matrices,
+                                                     std::span<const HostTensor> biases,
+                                                     Precision precision, CpuFeatures features);
+
+}  // namespace lattice::kernels
