@@ -5,7 +5,8 @@
 namespace lattice::kernels {
 namespace {
 
-// Six rows by two registers of outputs: twelve sums, two weights and a broadcast input of 16 registers.
+// Six rows by two registers of outputs: twelve sums, two weights and a broadcast input of 16
+// registers.
 constexpr std::size_t kMaxRows = 6;
 constexpr std::size_t kLanes = 8;
 constexpr std::size_t kStrip = 2 * kLanes;  // Half a panel.
@@ -30,7 +31,8 @@ template <int kRows>
 void FinishRow(const GemmF32Args& a, std::size_t row, std::size_t col, float* total) {
   const std::size_t n = a.n - col < kStrip ? a.n - col : kStrip;
   float* y = a.y + row * a.y_stride + col;
-  const float* residual = a.residual == nullptr ? nullptr : a.residual + row * a.residual_stride + col;
+  const float* residual =
+      a.residual == nullptr ? nullptr : a.residual + row * a.residual_stride + col;
   for (std::size_t v = 0; v < kStrip; v += kLanes) {
     __m256 sum = _mm256_add_ps(_mm256_load_ps(total + v), _mm256_loadu_ps(a.bias + col + v));
     if (n < kStrip) {
@@ -41,7 +43,8 @@ void FinishRow(const GemmF32Args& a, std::size_t row, std::size_t col, float* to
     _mm256_storeu_ps(y + v, sum);
   }
   if (n == kStrip) return;
-  for (std::size_t j = 0; j < n; ++j) y[j] = residual == nullptr ? total[j] : total[j] + residual[j];
+  for (std::size_t j = 0; j < n; ++j)
+    y[j] = residual == nullptr ? total[j] : total[j] + residual[j];
 }
 
 template <int kRows>
@@ -67,7 +70,8 @@ void Tile(const GemmF32Args& a, std::size_t row, std::size_t col) {
 }
 
 using TileFn = void (*)(const GemmF32Args&, std::size_t row, std::size_t col);
-constexpr TileFn kTiles[kMaxRows + 1] = {nullptr, Tile<1>, Tile<2>, Tile<3>, Tile<4>, Tile<5>, Tile<6>};
+constexpr TileFn kTiles[kMaxRows + 1] = {nullptr, Tile<1>, Tile<2>, Tile<3>,
+                                         Tile<4>, Tile<5>, Tile<6>};
 
 }  // namespace
 

@@ -5,8 +5,8 @@
 namespace lattice::kernels {
 namespace {
 
-// Twelve rows by two registers of outputs keep 24 independent sums, over the 8 that two multiply-add
-// units of latency 4 need, and leave registers for two weights and a broadcast input.
+// Twelve rows by two registers of outputs keep 24 independent sums, over the 8 that two
+// multiply-add units of latency 4 need, and leave registers for two weights and a broadcast input.
 constexpr std::size_t kMaxRows = 12;
 constexpr std::size_t kLanes = 16;
 constexpr std::size_t kStepBytes = kF32PanelOutputs * sizeof(float);  // one input of one panel
@@ -53,7 +53,8 @@ template <int kRows>
       const std::size_t j = col + v * kLanes;
       __m512 y = _mm512_add_ps(sum[r][v], _mm512_loadu_ps(a.bias + j));
       if (a.residual != nullptr) {
-        y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(masks[v], a.residual + i * a.residual_stride + j));
+        y = _mm512_add_ps(y,
+                          _mm512_maskz_loadu_ps(masks[v], a.residual + i * a.residual_stride + j));
       }
       _mm512_mask_storeu_ps(a.y + i * a.y_stride + j, masks[v], y);
     }
@@ -84,8 +85,9 @@ void Tile(const GemmF32Args& a, std::size_t row, std::size_t panel, Prefetch fet
 }
 
 using TileFn = void (*)(const GemmF32Args&, std::size_t row, std::size_t panel, Prefetch);
-constexpr TileFn kTiles[kMaxRows + 1] = {nullptr, Tile<1>, Tile<2>, Tile<3>,  Tile<4>,  Tile<5>, Tile<6>,
-                                         Tile<7>, Tile<8>, Tile<9>, Tile<10>, Tile<11>, Tile<12>};
+constexpr TileFn kTiles[kMaxRows + 1] = {nullptr,  Tile<1>,  Tile<2>, Tile<3>, Tile<4>,
+                                         Tile<5>,  Tile<6>,  Tile<7>, Tile<8>, Tile<9>,
+                                         Tile<10>, Tile<11>, Tile<12>};
 
 }  // namespace
 
@@ -99,7 +101,8 @@ void GemmF32Avx512(const GemmF32Args& a) {
       // Rows are dealt out evenly: 13 are 7 and 6, not 12 and 1.
       const std::size_t begin = a.m * tile / n_tiles;
       const std::size_t end = a.m * (tile + 1) / n_tiles;
-      // A lone tile reads the panels as one stream. Several share the work of fetching the next one.
+      // A lone tile reads the panels as one stream. Several share the work of fetching the next
+      // one.
       Prefetch fetch{w + p * panel_bytes + kStreamAheadBytes, kStepBytes};
       if (n_tiles > 1) {
         const std::size_t step = kStepBytes / n_tiles;

@@ -9,10 +9,12 @@ namespace lattice::kernels {
 
 /// y = x W^T + bias [+ residual] in f32, weights packed into panels of 32 outputs.
 ///
-/// Order      y[i][j] = ((c_0 + c_1) + c_2 ...) + bias[j] + residual[i][j], where c_b is the sum over
-///            inputs [256 b, 256 (b + 1)) of x[i][t] * w[j][t]: fused multiply-adds from zero, t rising.
-///            All variants, and one row and many, add in this order: equal bits.
-/// Layout     panel p holds outputs [32 p, 32 p + 32): element [t][j] is W[32 p + j][t]; outputs past n
+/// Order      y[i][j] = ((c_0 + c_1) + c_2 ...) + bias[j] + residual[i][j], where c_b is the sum
+/// over
+///            inputs [256 b, 256 (b + 1)) of x[i][t] * w[j][t]: fused multiply-adds from zero, t
+///            rising. All variants, and one row and many, add in this order: equal bits.
+/// Layout     panel p holds outputs [32 p, 32 p + 32): element [t][j] is W[32 p + j][t]; outputs
+/// past n
 ///            are zero.
 /// Aliasing   y may be the residual; otherwise outputs alias no input.
 /// Errors     none: preconditions only.

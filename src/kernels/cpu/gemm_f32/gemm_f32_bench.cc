@@ -1,5 +1,5 @@
-// Products of the f32 kernels, one thread, in FLOP/s (an addition and a multiplication count as two).
-// linear_peak_bench prints what the instructions reach on registers alone.
+// Products of the f32 kernels, one thread, in FLOP/s (an addition and a multiplication count as
+// two). linear_peak_bench prints what the instructions reach on registers alone.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -19,14 +19,22 @@ void Gemm(benchmark::State& state, GemmF32Fn run) {
   for (float& v : w.As<float>()) v = 0.5f;
   for (float& v : x.As<float>()) v = 0.5f;
   const std::vector<float> bias(n, 0.5f);
-  // Few rows are limited by the way of the weights: take another copy of the matrix each time, so that
-  // they come from where a model's other layers would have pushed them.
+  // Few rows are limited by the way of the weights: take another copy of the matrix each time, so
+  // that they come from where a model's other layers would have pushed them.
   const std::size_t copies = w.size() / (n * k * 4);
   std::size_t copy = 0;
   for (auto _ : state) {
-    run({.x = x.As<float>().data(), .x_stride = k, .m = m, .k = k,
-         .w = w.As<float>().data() + copy * n * k, .bias = bias.data(), .residual = nullptr,
-         .residual_stride = 0, .y = y.As<float>().data(), .y_stride = n, .n = n});
+    run({.x = x.As<float>().data(),
+         .x_stride = k,
+         .m = m,
+         .k = k,
+         .w = w.As<float>().data() + copy * n * k,
+         .bias = bias.data(),
+         .residual = nullptr,
+         .residual_stride = 0,
+         .y = y.As<float>().data(),
+         .y_stride = n,
+         .n = n});
     copy = (copy + 1) % copies;
     benchmark::ClobberMemory();
   }
@@ -40,12 +48,13 @@ int Register() {
   const CpuFeatures cpu = CpuFeatures::Detect();
   for (const GemmF32Variant& v : GemmF32Variants()) {
     if (!cpu.Has(v.needs)) continue;
-    auto* bench = benchmark::RegisterBenchmark(
-        ("GemmF32/" + std::string(v.name)).c_str(),
-        [run = v.run](benchmark::State& state) { Gemm(state, run); });
+    auto* bench =
+        benchmark::RegisterBenchmark(("GemmF32/" + std::string(v.name)).c_str(),
+                                     [run = v.run](benchmark::State& state) { Gemm(state, run); });
     bench->ArgNames({"m", "n", "k"});
     for (const int m : {1, 12, 32, 128, 512}) {
-      for (const auto& [n, k] : {std::pair{384, 384}, {1152, 384}, {1536, 384}, {384, 1536}, {768, 3072}}) {
+      for (const auto& [n, k] :
+           {std::pair{384, 384}, {1152, 384}, {1536, 384}, {384, 1536}, {768, 3072}}) {
         bench->Args({m, n, k});
       }
     }

@@ -13,7 +13,8 @@
 namespace lattice::kernels {
 namespace {
 
-// A product with operands in blocks of exactly their size, so that a sanitizer sees any step outside.
+// A product with operands in blocks of exactly their size, so that a sanitizer sees any step
+// outside.
 class Problem {
  public:
   Problem(std::size_t m, std::size_t n, std::size_t k, unsigned seed)
@@ -86,11 +87,12 @@ TEST(GemmF32Test, EveryVariantGivesTheBitsOfScalar) {
     for (std::size_t m = 1; m <= 33; ++m) {
       for (const std::size_t n : {1, 15, 16, 31, 32, 33, 77, 96}) {
         for (const std::size_t k : {1, 2, 3, 7, 64, 255, 256, 257, 300, 517}) {
-          if (k > 64 && (m * 7 + n) % 5 != 0) continue;  // A fifth of the large ones: seconds, not minutes.
+          if (k > 64 && (m * 7 + n) % 5 != 0)
+            continue;  // A fifth of the large ones: seconds, not minutes.
           const Problem problem(m, n, k, static_cast<unsigned>(m * 1000 + n * 31 + k));
           for (const bool residual : {false, true}) {
-            ASSERT_TRUE(SameBits(problem.Run(variant.run, residual),
-                                 problem.Run(GemmF32Scalar, residual)))
+            ASSERT_TRUE(
+                SameBits(problem.Run(variant.run, residual), problem.Run(GemmF32Scalar, residual)))
                 << variant.name << " m " << m << " n " << n << " k " << k;
           }
         }
@@ -123,8 +125,8 @@ TEST(GemmF32Test, ScalarIsCloseToTheExactSum) {
       for (std::size_t j = 0; j < n; ++j) {
         double magnitude = 0;
         const double exact = problem.Exact(i, j, magnitude);
-        // Each of at most 256 + k / 256 + 1 additions in a row errs by half an ulp of a partial sum;
-        // the errors cancel, so far less than that bound is seen.
+        // Each of at most 256 + k / 256 + 1 additions in a row errs by half an ulp of a partial
+        // sum; the errors cancel, so far less than that bound is seen.
         EXPECT_NEAR(y[i * n + j], exact, 8 * 6e-8 * magnitude) << k;
       }
     }

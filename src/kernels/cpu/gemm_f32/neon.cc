@@ -5,7 +5,8 @@
 namespace lattice::kernels {
 namespace {
 
-// Eight rows by two registers of outputs: 16 sums, 8 registers of four inputs each, two weights of 32.
+// Eight rows by two registers of outputs: 16 sums, 8 registers of four inputs each, two weights
+// of 32.
 constexpr std::size_t kMaxRows = 8;
 constexpr std::size_t kLanes = 4;
 constexpr std::size_t kStrip = 2 * kLanes;  // A quarter of a panel.
@@ -29,7 +30,8 @@ template <int kRows>
   std::size_t t = 0;
   for (; t + 4 <= k; t += 4) {
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) input[r] = vld1q_f32(x + static_cast<std::size_t>(r) * x_stride + t);
+    for (int r = 0; r < kRows; ++r)
+      input[r] = vld1q_f32(x + static_cast<std::size_t>(r) * x_stride + t);
     Step<0>(input, w + (t + 0) * kF32PanelOutputs, sum);
     Step<1>(input, w + (t + 1) * kF32PanelOutputs, sum);
     Step<2>(input, w + (t + 2) * kF32PanelOutputs, sum);
@@ -37,7 +39,8 @@ template <int kRows>
   }
   for (; t < k; ++t) {
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) input[r] = vdupq_n_f32(x[static_cast<std::size_t>(r) * x_stride + t]);
+    for (int r = 0; r < kRows; ++r)
+      input[r] = vdupq_n_f32(x[static_cast<std::size_t>(r) * x_stride + t]);
     Step<0>(input, w + t * kF32PanelOutputs, sum);
   }
 }

@@ -13,15 +13,15 @@ inline constexpr std::size_t kF32BlockInputs = 256;
 
 /// Arguments of the f32 kernels; see gemm_f32.h.
 struct GemmF32Args {
-  const float* x;            ///< [m, k], rows x_stride apart.
+  const float* x;  ///< [m, k], rows x_stride apart.
   std::size_t x_stride;
   std::size_t m;
   std::size_t k;
-  const float* w;            ///< [ceil(n / 32)][k][32], 64-byte aligned.
-  const float* bias;         ///< [ceil(n / 32) * 32]
-  const float* residual;     ///< [m, n], rows residual_stride apart, or null; may be y.
+  const float* w;         ///< [ceil(n / 32)][k][32], 64-byte aligned.
+  const float* bias;      ///< [ceil(n / 32) * 32]
+  const float* residual;  ///< [m, n], rows residual_stride apart, or null; may be y.
   std::size_t residual_stride;
-  float* y;                  ///< [m, n], rows y_stride apart.
+  float* y;  ///< [m, n], rows y_stride apart.
   std::size_t y_stride;
   std::size_t n;
 };

@@ -16,9 +16,9 @@ struct PanelMemory {
   std::shared_ptr<AlignedBuffer> owner;
 };
 
-/// Hands out memory for packed weights from large chunks, so that a model's layers lie side by side in
-/// huge pages: one short text reads every weight once, and would otherwise walk a page table for each
-/// 4 KiB. A chunk lives as long as some layer in it. Any thread may call it.
+/// Hands out memory for packed weights from large chunks, so that a model's layers lie side by side
+/// in huge pages: one short text reads every weight once, and would otherwise walk a page table for
+/// each 4 KiB. A chunk lives as long as some layer in it. Any thread may call it.
 class PanelArena {
  public:
   template <typename T>

@@ -18,9 +18,10 @@ Status CheckTensor(const HostTensor& tensor, std::size_t rows, std::size_t cols,
   }
   return Error{ErrorCode::kInvalidArgument,
                std::string(what) + " [" + std::to_string(tensor.rows) + ", " +
-                   std::to_string(tensor.cols) + "] " + std::string(DtypeName(tensor.dtype)) + " of " +
-                   std::to_string(tensor.bytes.size()) + " bytes does not fit a linear layer [" +
-                   std::to_string(rows) + ", " + std::to_string(cols) + "]"};
+                   std::to_string(tensor.cols) + "] " + std::string(DtypeName(tensor.dtype)) +
+                   " of " + std::to_string(tensor.bytes.size()) +
+                   " bytes does not fit a linear layer [" + std::to_string(rows) + ", " +
+                   std::to_string(cols) + "]"};
 }
 
 }  // namespace
@@ -28,7 +29,8 @@ Status CheckTensor(const HostTensor& tensor, std::size_t rows, std::size_t cols,
 Result<StackedRows> StackedRows::Make(std::span<const HostTensor> matrices,
                                       std::span<const HostTensor> biases) {
   if (matrices.empty() || (!biases.empty() && biases.size() != matrices.size())) {
-    return Error{ErrorCode::kInvalidArgument, "a linear layer needs a matrix, and a bias for each or none"};
+    return Error{ErrorCode::kInvalidArgument,
+                 "a linear layer needs a matrix, and a bias for each or none"};
   }
   StackedRows stacked;
   stacked.inputs_ = matrices[0].cols;

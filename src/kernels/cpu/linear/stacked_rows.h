@@ -8,8 +8,8 @@
 
 namespace lattice::kernels {
 
-/// Several weight matrices of equal width seen as one, stacked on their output dimension, with their
-/// biases. Borrows the bytes.
+/// Several weight matrices of equal width seen as one, stacked on their output dimension, with
+/// their biases. Borrows the bytes.
 class StackedRows {
  public:
   /// kInvalidArgument when shapes, dtypes or byte counts do not fit together (see
