@@ -23,67 +23,78 @@ struct SequenceRows {
 
 /// Packed rows of many texts, no padding. All spans are borrowed for the call.
 struct Batch {
-  std::span<const TokenId> ids;               ///< [n_rows]
-  std::span<const std::uint8_t> type_ids;     ///< [n_rows] segment of each row, or empty: all 0.
-  std::span<const SequenceRows> sequences;    ///< Cover the rows in order, none empty.
+  std::span<const TokenId> ids;             ///< [n_rows]
+  std::span<const std::uint8_t> type_ids;   ///< [n_rows] segment of each row, or empty: all 0.
+  std::span<const SequenceRows> sequences;  ///< Cover the rows in order, none empty.
   /// Rows whose result is wanted, rising. Empty: all rows.
   std::span<const std::uint32_t> output_rows;
 };
 
 /// What a model's rows mean to its caller.
 struct ModelInfo {
-  std::string architecture;    ///< model_type of its config: "bert", "qwen3", ...
+  std::string architecture;  ///< model_type of its config: "bert", "qwen3", ...
   std::size_t vocab = 0;
   std::size_t hidden = 0;
   std::size_t n_layers = 0;
   std::size_t max_tokens = 0;  ///< Longest text that its positions allow, special tokens included.
   std::size_t n_labels = 0;    ///< Scores of a classification head; 0 = there is none.
   bool causal = false;
-  bool has_lm_head = false;    ///< Gives next-token logits.
+  bool has_lm_head = false;  ///< Gives next-token logits.
 };
 
-/// Buffers of one forward pass at a time, reused from call to call. Made by the model's owner for each
-/// thread of control; may grow with the largest batch.
+struct RowPlan;
+
+/// What one forward pass at a time needs besides the weights, reused from call to call. Made by the
+/// model's owner for each thread of control; grows with the largest batch, then allocates no more.
 class Workspace {
  public:
-  explicit Workspace(kernels::Backend& backend) : backend_(&backend) {}
+  explicit Workspace(kernels::Backend& backend);
+  ~Workspace();
+  Workspace(Workspace&&) noexcept;
+  Workspace& operator=(Workspace&&) noexcept;
+
   /// The i-th buffer; the same one each time.
   kernels::Buffer& operator[](std::size_t i);
+  /// Lists of rows, positions and spans that a pass is planned with.
+  RowPlan& plan() { return *plan_; }
 
  private:
   kernels::Backend* backend_;
   std::vector<std::unique_ptr<kernels::Buffer>> buffers_;
+  std::unique_ptr<RowPlan> plan_;
 };
 
-/// Sees the hidden states [n_rows, hidden]: layer 0 is what the first layer reads, layer n_layers what
-/// the head or the pooling reads (after the final norm).
+/// Sees the hidden states [n_rows, hidden]: layer 0 is what the first layer reads, layer n_layers
+/// what the head or the pooling reads (after the final norm).
 using HiddenTap = FunctionRef<void(std::size_t layer, const kernels::Buffer& hidden)>;
 
-/// A transformer with its weights bound to a backend. Immutable: any number of callers may share it,
-/// each with its own Workspace.
+/// A transformer with its weights bound to a backend. Immutable: any number of callers may share
+/// it, each with its own Workspace.
 class Model {
  public:
   virtual ~Model() = default;
   virtual const ModelInfo& info() const = 0;
 
-  /// Final hidden states of batch.output_rows, [n_outputs, hidden]. The buffer belongs to `workspace`
-  /// and holds until its next use. With a tap, every layer is computed for all rows.
-  /// Preconditions: ids below info().vocab, sequences no longer than info().max_tokens.
+  /// Final hidden states of batch.output_rows, [n_outputs, hidden]. The buffer belongs to
+  /// `workspace` and holds until its next use. With a tap, every layer is computed for all rows.
+  /// Preconditions: ids below info().vocab, type ids below the model's number of segments (models
+  /// with one or none ignore them), sequences no longer than info().max_tokens.
   virtual const kernels::Buffer& Forward(const Batch& batch, Workspace& workspace,
                                          const HiddenTap* tap = nullptr) const = 0;
 
-  /// Scores [n_sequences, n_labels] of the classification head. Only when info().n_labels > 0.
-  virtual const kernels::Buffer& Classify(const Batch& batch, Workspace& workspace) const = 0;
+  /// Scores [n_sequences, n_labels] of the classification head; batch.output_rows is not looked at.
+  /// Only when info().n_labels > 0: aborts otherwise.
+  virtual const kernels::Buffer& Classify(const Batch& batch, Workspace& workspace) const;
 
-  /// Next-token logits [hidden.rows, n] of rows that Forward gave, for the vocabulary entries `ids`,
-  /// or for all of them when `ids` is empty. Only when info().has_lm_head.
+  /// Next-token logits [hidden.rows, n] of rows that Forward gave, for the vocabulary entries
+  /// `ids`, or for all of them when `ids` is empty. Only when info().has_lm_head: aborts otherwise.
   virtual const kernels::Buffer& Logits(const kernels::Buffer& hidden, std::span<const TokenId> ids,
-                                        Workspace& workspace) const = 0;
+                                        Workspace& workspace) const;
 };
 
-/// Reads config.json and the weights in `folder` and binds them to `backend`, which must outlive the
-/// model. Every shape and dtype is proved here. An unknown model_type is kUnsupported and lists the
-/// known ones.
+/// Reads config.json and the weights in `folder` and binds them to `backend`, which must outlive
+/// the model. Every shape and dtype is proved here. An unknown model_type is kUnsupported and lists
+/// the known ones.
 Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& folder,
                                                kernels::Backend& backend,
                                                kernels::Precision precision);
