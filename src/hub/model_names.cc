@@ -102,7 +102,7 @@ Error UnknownModel(std::string_view text) {
     const auto nearest = std::ranges::min_element(
         kAliases, {}, [&](const Alias& alias) { return EditDistance(Lower(text), alias.name); });
     if (EditDistance(Lower(text), nearest->name) <= 1 + text.size() / 3) {
-      message += "; did you mean '" + std::string(nearest->name) + "'?";
+      message += "; did you mean '" + std::string(nearest->name) + "'";
     }
   }
   message +=

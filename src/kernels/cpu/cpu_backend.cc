@@ -30,7 +30,7 @@ class CpuBackend : public Backend {
   Result<std::unique_ptr<LinearWeights>> MakeLinear(std::span<const HostTensor> matrices,
                                                     std::span<const HostTensor> biases,
                                                     Precision precision) override {
-    return MakeCpuLinear(matrices, biases, precision, features_);
+    return MakeCpuLinear(pool_, arena_, matrices, biases, precision, features_);
   }
   Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) override {
     return std::unique_ptr<Table>(std::make_unique<CpuTable>(table));
@@ -60,6 +60,7 @@ class CpuBackend : public Backend {
 
  private:
   ThreadPool& pool_;
+  PanelArena arena_;
   CpuFeatures features_;
   const NormKernels& norm_;
   const ActivationKernels& activation_;

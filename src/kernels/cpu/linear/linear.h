@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "kernels/api/backend.h"
 #include "kernels/cpu/cpu_buffer.h"
+#include "kernels/cpu/linear/panel_arena.h"
 
 namespace lattice::kernels {
 
@@ -18,8 +19,9 @@ class CpuLinear : public LinearWeights {
                    CpuBuffer& y) const = 0;
 };
 
-/// See Backend::MakeLinear.
-Result<std::unique_ptr<LinearWeights>> MakeCpuLinear(std::span<const HostTensor> matrices,
+/// See Backend::MakeLinear. Weights are packed on `pool` into memory of `arena`.
+Result<std::unique_ptr<LinearWeights>> MakeCpuLinear(ThreadPool& pool, PanelArena& arena,
+                                                     std::span<const HostTensor> matrices,
                                                      std::span<const HostTensor> biases,
                                                      Precision precision, CpuFeatures features);
 

@@ -1,0 +1,101 @@
+#include "apps/command_show.h"
+
+#include <boost/json.hpp>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "apps/model_json.h"
+#include "apps/progress_bar.h"
+#include "base/files.h"
+#include "base/json.h"
+
+namespace lattice::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string model;
+  bool json = false;
+};
+
+/// The keys of config.json that say what a model is, as far as they are there.
+Result<boost::json::object> ReadConfigSummary(const fs::path& folder) {
+  constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
+  const fs::path file = folder / "config.json";
+  LATTICE_TRY(const std::string text, ReadFile(file, kMaxBytes));
+  LATTICE_TRY(const boost::json::value document, ParseJson(text));
+  if (!document.is_object()) return JsonView(document, file.string()).Complain("not an object");
+  boost::json::object summary;
+  for (const char* key :
+       {"architectures", "model_type", "hidden_size", "num_hidden_layers", "num_attention_heads",
+        "max_position_embeddings", "vocab_size", "torch_dtype", "dtype"}) {
+    if (const boost::json::value* value = document.get_object().if_contains(key)) {
+      summary[key] = *value;
+    }
+  }
+  return summary;
+}
+
+std::string FileLines(const hub::CachedModel& model) {
+  std::string text = "files\n";
+  for (const hub::CachedFile& file : model.files) {
+    text += "  " + file.sha256.substr(0, 12) + "  " + file.path + "  " + ByteText(file.size) + "\n";
+  }
+  return text;
+}
+
+Result<boost::json::object> Describe(const Arguments& arguments, const AppContext& context,
+                                     std::string& files) {
+  LATTICE_TRY(const hub::ModelReference reference, hub::ParseModelReference(arguments.model));
+  if (const auto* path = std::get_if<fs::path>(&reference)) {
+    boost::json::object json{{"model", arguments.model}, {"path", path->string()}};
+    if (path->extension() != ".gguf") {
+      LATTICE_TRY(json["config"], ReadConfigSummary(*path));
+    }
+    return json;
+  }
+  const hub::ModelCache cache(context.environment.model_cache);
+  LATTICE_TRY(const hub::CachedModel model, cache.Find(std::get<hub::HubId>(reference)));
+  files = FileLines(model);
+  boost::json::object json = CachedModelJson(model, /*with_files=*/true);
+  if (Result<boost::json::object> config = ReadConfigSummary(model.folder)) {
+    json["config"] = std::move(*config);  // a model of one .gguf file has none
+  }
+  return json;
+}
+
+Status Show(const Arguments& arguments, const AppContext& context) {
+  std::string text;
+  std::string files;
+  LATTICE_TRY(const boost::json::object json, Describe(arguments, context, files));
+  if (arguments.json) return Print(boost::json::serialize(json) + "\n");
+  const auto append = [&text](const boost::json::object& values, const std::string& indent) {
+    for (const auto& [key, value] : values) {
+      if (key == "files" || key == "config") continue;
+      const bool is_text = value.is_string();
+      text += indent + std::string(key) + "  " +
+              (is_text ? std::string(value.get_string()) : boost::json::serialize(value)) + "\n";
+    }
+  };
+  append(json, "");
+  if (const boost::json::value* config = json.if_contains("config")) {
+    text += "config\n";
+    append(config->get_object(), "  ");
+  }
+  return Print(text + files);
+}
+
+}  // namespace
+
+Action DeclareShow(CLI::App& arguments, const AppContext& context) {
+  const auto parsed = std::make_shared<Arguments>();
+  arguments.add_option("MODEL", parsed->model, "A folder, .gguf file, known name or OWNER/NAME")
+      ->required();
+  arguments.add_flag("--json", parsed->json, "Print JSON");
+  arguments.footer("\nExample:\n  lattice show all-minilm-l6-v2");
+  return [parsed, &context] { return Show(*parsed, context); };
+}
+
+}  // namespace lattice::apps

@@ -1,0 +1,76 @@
+#include "kernels/cpu/linear/stacked_rows.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/checked_math.h"
+#include "lattice/check.h"
+
+namespace lattice::kernels {
+namespace {
+
+Status CheckTensor(const HostTensor& tensor, std::size_t rows, std::size_t cols, const char* what) {
+  const auto elements = CheckedMul(rows, cols);
+  const auto size = elements ? CheckedMul(*elements, DtypeBytes(tensor.dtype)) : std::nullopt;
+  if (IsFloat(tensor.dtype) && tensor.rows == rows && tensor.cols == cols && size &&
+      *size == tensor.bytes.size()) {
+    return Ok();
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               std::string(what) + " [" + std::to_string(tensor.rows) + ", " +
+                   std::to_string(tensor.cols) + "] " + std::string(DtypeName(tensor.dtype)) +
+                   " of " + std::to_string(tensor.bytes.size()) +
+                   " bytes does not fit a linear layer [" + std::to_string(rows) + ", " +
+                   std::to_string(cols) + "]"};
+}
+
+}  // namespace
+
+Result<StackedRows> StackedRows::Make(std::span<const HostTensor> matrices,
+                                      std::span<const HostTensor> biases) {
+  if (matrices.empty() || (!biases.empty() && biases.size() != matrices.size())) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "a linear layer needs a matrix, and a bias for each or none"};
+  }
+  StackedRows stacked;
+  stacked.inputs_ = matrices[0].cols;
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const HostTensor& matrix = matrices[i];
+    if (matrix.rows == 0 || matrix.cols == 0) {
+      return Error{ErrorCode::kInvalidArgument, "a linear layer without inputs or outputs"};
+    }
+    LATTICE_TRY_VOID(CheckTensor(matrix, matrix.rows, stacked.inputs_, "weight"));
+    const HostTensor bias = biases.empty() ? HostTensor{} : biases[i];
+    if (bias.cols != 0) LATTICE_TRY_VOID(CheckTensor(bias, 1, matrix.rows, "bias"));
+    stacked.matrices_.push_back(matrix);
+    stacked.biases_.push_back(bias);
+    stacked.first_output_.push_back(stacked.outputs_);
+    const auto outputs = CheckedAdd(stacked.outputs_, matrix.rows);
+    if (!outputs) return Error{ErrorCode::kInvalidArgument, "too many outputs in a linear layer"};
+    stacked.outputs_ = *outputs;
+  }
+  return stacked;
+}
+
+void StackedRows::Read(std::size_t output, std::size_t begin, std::span<float> out) const {
+  LATTICE_DCHECK(output < outputs_ && begin + out.size() <= inputs_);
+  const auto next = std::ranges::upper_bound(first_output_, output);
+  const auto i = static_cast<std::size_t>(next - first_output_.begin()) - 1;
+  const HostTensor& matrix = matrices_[i];
+  const std::size_t size = DtypeBytes(matrix.dtype);
+  const std::size_t first = ((output - first_output_[i]) * inputs_ + begin) * size;
+  WidenToF32(matrix.dtype, matrix.bytes.subspan(first, out.size() * size), out);
+}
+
+std::vector<float> StackedRows::Biases(std::size_t padded_size) const {
+  LATTICE_CHECK(padded_size >= outputs_);
+  std::vector<float> values(padded_size, 0.0f);
+  for (std::size_t i = 0; i < biases_.size(); ++i) {
+    if (biases_[i].cols == 0) continue;
+    WidenToF32(biases_[i].dtype, biases_[i].bytes,
+               std::span(values).subspan(first_output_[i], biases_[i].cols));
+  }
+  return values;
+}
+
+}  // namespace lattice::kernels
