@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json.h"
+#include "base/token_id.h"
+#include "lattice/result.h"
+#include "tokenizers/model.h"
+#include "tokenizers/normalizer.h"
+
+namespace lattice::tokenizers {
+
+/// A set of byte strings in which a text is searched, longest first at each position.
+class StringSet {
+ public:
+  /// Adds a string that is not empty; of equal strings the last one's value counts.
+  void Add(std::string_view text, std::uint32_t value);
+  /// To be called once, after the last Add.
+  void Build();
+  bool empty() const { return nodes_.empty(); }
+
+  struct Match {
+    std::uint32_t begin, end, value;
+  };
+  /// The first match at or after `from`; of those that start there, the longest.
+  std::optional<Match> Find(std::string_view text, std::size_t from) const;
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  struct Node {
+    std::uint32_t first_child =
+        0;  // its children are nodes_[first_child, first_child + n_children)
+    std::uint32_t value = kNone;
+    std::uint16_t n_children = 0;
+    unsigned char byte = 0;  // on the edge from its parent
+  };
+  const Node* Child(const Node& node, unsigned char byte) const;
+
+  std::vector<std::pair<std::string, std::uint32_t>> strings_;
+  std::vector<Node>
+      nodes_;  // nodes_[0] is the root; children lie together, in order of their bytes
+  std::vector<bool> starts_;  // for each byte, whether a string starts with it
+};
+
+struct AddedToken {
+  TokenId id = 0;
+  std::string content;
+  bool single_word = false;  ///< Not next to a word character.
+  bool lstrip = false;       ///< Takes the spaces on its left with it.
+  bool rstrip = false;
+  bool normalized = false;  ///< Looked for in the normalised text.
+  bool special = false;     ///< Left out when decoding without special tokens.
+};
+
+/// Tokens that are cut out of a text before its words reach the model.
+class AddedTokens {
+ public:
+  /// A stretch of a text: an added token, or text between added tokens when `token` is null.
+  struct Section {
+    Span span;
+    const AddedToken* token;
+  };
+
+  /// The "added_tokens" array of a tokenizer.json.
+  ///
+  /// normalizer  may be null.
+  /// Errors      kCorruptData for an id that two tokens claim or that lies far beyond the model's,
+  ///             and for a token of more than 1024 bytes (the search takes that long for each byte
+  ///             of a text at worst).
+  static Result<AddedTokens> FromJson(const JsonView& list, const TokenModel& model,
+                                      const Normalizer* normalizer);
+
+  /// Cuts `text` into sections, none empty. They cover it without overlap, but where the spaces
+  /// that one token takes with it belong to another token too.
+  ///
+  /// normalized       whether `text` is, which decides the tokens that are looked for.
+  /// special_as_text  do not look for special tokens.
+  void Cut(std::string_view text, bool normalized, bool special_as_text,
+           std::vector<Section>& out) const;
+  /// Whether Cut would look for anything.
+  bool LooksFor(bool normalized) const { return !(normalized ? in_normalized_ : in_raw_).empty(); }
+
+  const AddedToken* Find(std::string_view content) const;
+  const AddedToken* Find(TokenId id) const;
+  /// How the token is spelled for a decoder: normalised if it was looked for so.
+  std::string_view DecoderText(const AddedToken& token) const;
+  /// Whether some special token is spelled like this.
+  bool IsSpecial(std::string_view text) const;
+  /// Ids are below this.
+  std::size_t end_id() const { return end_id_; }
+
+ private:
+  Status Add(AddedToken token, const JsonView& where, const Normalizer* normalizer);
+
+  std::vector<AddedToken> tokens_;
+  std::vector<std::string> decoder_texts_;  // one for each token
+  std::unordered_map<std::string, std::size_t> by_content_;
+  std::unordered_map<TokenId, std::size_t> by_id_;
+  StringSet in_raw_, in_normalized_;
+  std::size_t end_id_ = 0;
+};
+
+}  // namespace lattice::tokenizers

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+
+#include "base/json.h"
+#include "lattice/result.h"
+#include "tokenizers/aligned_text.h"
+
+namespace lattice::tokenizers {
+
+/// One step that rewrites a text before it is cut into words. Immutable.
+class Normalizer {
+ public:
+  virtual ~Normalizer() = default;
+  /// Errors  kInvalidArgument when a regular expression gives up on the text.
+  virtual Status Apply(AlignedText& text) const = 0;
+};
+
+/// The "normalizer" object of a tokenizer.json.
+/// Errors  kUnsupported names an unknown type and the known ones; kCorruptData names the key.
+Result<std::unique_ptr<Normalizer>> MakeNormalizer(const JsonView& spec);
+
+enum class NormalForm { kC, kD, kKC, kKD };
+
+/// A Unicode normal form, with the reference's origins.
+std::unique_ptr<Normalizer> MakeNormalForm(NormalForm form);
+
+struct BertNormalizerOptions {
+  bool clean_text = true;
+  bool handle_cjk = true;
+  bool strip_accents = true;
+  bool lowercase = true;
+};
+std::unique_ptr<Normalizer> MakeBertNormalizer(const BertNormalizerOptions& options);
+
+/// A SentencePiece character map ("precompiled_charsmap", decoded from base64).
+///
+/// longest  at each position the longest entry of the map, as SentencePiece does; otherwise, as the
+///          reference reads the same map, the shortest entry that starts a grapheme cluster shorter
+///          than 6 bytes replaces the whole cluster, or else the same for each code point.
+/// Errors   kCorruptData when the map's sizes or offsets do not fit.
+Result<std::unique_ptr<Normalizer>> MakeCharMap(std::string_view blob, bool longest);
+
+}  // namespace lattice::tokenizers

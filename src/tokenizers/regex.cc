@@ -1,0 +1,197 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "tokenizers/regex.h"
+
+#include <pcre2.h>
+
+#include <utility>
+
+#include "base/utf8.h"
+
+namespace lattice::tokenizers {
+namespace {
+
+// Steps and memory that one search may take. The heap limit bounds backtracking in place of the
+// machine stack, which PCRE2's interpreter does not use for it.
+constexpr std::uint32_t kMatchLimit = 20'000'000;
+constexpr std::uint32_t kHeapLimitKibibytes = 64 * 1024;
+constexpr std::size_t kMaxExpressionBytes = 64 * 1024;
+
+constexpr std::string_view kWordSet = "\\p{L}\\p{M}\\p{N}\\p{Pc}";
+
+// Rewrites what Oniguruma and PCRE2 spell alike but read differently.
+class Translator {
+ public:
+  explicit Translator(std::string_view in) : in_(in) {}
+
+  Result<std::string> Run() {
+    while (at_ < in_.size()) {
+      const char c = in_[at_];
+      if (c == '\\') {
+        LATTICE_TRY_VOID(Escape());
+      } else if (in_class_) {
+        LATTICE_TRY_VOID(InClass(c));
+      } else {
+        Outside(c);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void Copy(std::size_t n) {
+    out_ += in_.substr(at_, n);
+    at_ += n;
+  }
+
+  Status Escape() {
+    const std::string_view escape = in_.substr(at_, 2);
+    at_ += escape.size();
+    if (escape == "\\w") {
+      out_ += in_class_ ? std::string(kWordSet) : "[" + std::string(kWordSet) + "]";
+    } else if (escape == "\\h") {
+      out_ += in_class_ ? "0-9A-Fa-f" : "[0-9A-Fa-f]";
+    } else if (escape == "\\W" && !in_class_) {
+      out_ += "[^" + std::string(kWordSet) + "]";
+    } else if (escape == "\\H" && !in_class_) {
+      out_ += "[^0-9A-Fa-f]";
+    } else if (escape == "\\W" || escape == "\\H") {
+      return Unsupported(std::string(escape) + " inside a class");
+    } else {
+      out_ += escape;
+    }
+    return Ok();
+  }
+
+  Status InClass(char c) {
+    if (c == '[') {
+      const std::size_t close = in_.find(":]", at_ + 2);
+      if (!in_.substr(at_).starts_with("[:") || close == std::string_view::npos) {
+        return Unsupported("a class inside a class");
+      }
+      Copy(close + 2 - at_);
+      return Ok();
+    }
+    if (in_.substr(at_).starts_with("&&")) return Unsupported("&& inside a class");
+    if (c == ']' && at_ != first_in_class_) in_class_ = false;
+    Copy(1);
+    return Ok();
+  }
+
+  void Outside(char c) {
+    if (c == '[') {
+      in_class_ = true;
+      Copy(1);
+      if (at_ < in_.size() && in_[at_] == '^') Copy(1);
+      first_in_class_ = at_;
+    } else if (in_.substr(at_).starts_with("{,")) {
+      out_ += "{0,";
+      at_ += 2;
+    } else {
+      Copy(1);
+    }
+  }
+
+  Error Unsupported(const std::string& what) const {
+    return Error{ErrorCode::kUnsupported,
+                 "regular expression \"" + std::string(in_) + "\": " + what + " is not supported"};
+  }
+
+  std::string_view in_;
+  std::string out_;
+  std::size_t at_ = 0;
+  std::size_t first_in_class_ = 0;
+  bool in_class_ = false;
+};
+
+struct FreeContext {
+  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+};
+struct FreeData {
+  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+};
+
+std::string MessageOf(int code) {
+  unsigned char buffer[256] = {};
+  pcre2_get_error_message(code, buffer, sizeof(buffer));
+  return reinterpret_cast<const char*>(buffer);
+}
+
+}  // namespace
+
+struct Regex::Code {
+  ~Code() { pcre2_code_free(code); }
+  pcre2_code* code = nullptr;
+  std::string expression;
+};
+
+Regex::Regex(std::unique_ptr<Code> code) : code_(std::move(code)) {}
+Regex::Regex(Regex&&) noexcept = default;
+Regex& Regex::operator=(Regex&&) noexcept = default;
+Regex::~Regex() = default;
+
+Result<Regex> Regex::Compile(std::string_view expression) {
+  if (expression.size() > kMaxExpressionBytes) {
+    return Error{
+        ErrorCode::kUnsupported,
+        "regular expression of " + std::to_string(expression.size()) + " bytes; the most is 65536"};
+  }
+  LATTICE_TRY(const std::string translated, Translator(expression).Run());
+  auto code = std::make_unique<Code>();
+  code->expression = expression;
+  int error = 0;
+  PCRE2_SIZE where = 0;
+  // Ruby's ^ and $ always mean lines. Backslash-C could cut a code point in two.
+  code->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                             PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
+                             &error, &where, nullptr);
+  if (code->code == nullptr) {
+    return Error{ErrorCode::kCorruptData, "regular expression \"" + std::string(expression) +
+                                              "\": " + MessageOf(error) + " at byte " +
+                                              std::to_string(where)};
+  }
+  return Regex(std::move(code));
+}
+
+Status Regex::FindAll(std::string_view text, std::vector<Span>& out) const {
+  const std::unique_ptr<pcre2_match_context, FreeContext> context(
+      pcre2_match_context_create(nullptr));
+  const std::unique_ptr<pcre2_match_data, FreeData> data(
+      pcre2_match_data_create_from_pattern(code_->code, nullptr));
+  if (context == nullptr || data == nullptr) {
+    return Error{ErrorCode::kResourceExhausted, "no memory for a regular expression"};
+  }
+  pcre2_set_match_limit(context.get(), kMatchLimit);
+  pcre2_set_heap_limit(context.get(), kHeapLimitKibibytes);
+  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+  std::size_t from = 0;
+  std::size_t last_end = text.size() + 1;  // no match yet
+  while (from <= text.size()) {
+    const int n = pcre2_match(code_->code, subject, text.size(), from, PCRE2_NO_UTF_CHECK,
+                              data.get(), context.get());
+    if (n == PCRE2_ERROR_NOMATCH) break;
+    if (n < 0) {
+      return Error{ErrorCode::kInvalidArgument, "regular expression \"" + code_->expression +
+                                                    "\" on this text: " + MessageOf(n)};
+    }
+    const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(data.get());
+    const std::size_t begin = bounds[0], end = bounds[1];
+    if (end < begin || (begin == end && end == last_end)) {
+      from += from < text.size() ? DecodeUtf8(text.substr(from)).n_bytes : 1;
+      continue;
+    }
+    out.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+    from = last_end = end;
+  }
+  return Ok();
+}
+
+std::string EscapeRegex(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::string_view("\\^$.|?*+()[]{}#&-~ ").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+}  // namespace lattice::tokenizers
