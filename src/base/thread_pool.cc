@@ -68,7 +68,7 @@ std::size_t ThreadPool::DefaultThreads() {
   std::size_t n = std::max(1u, std::thread::hardware_concurrency());
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
-    n = std::max(1, CPU_COUNT(&allowed));
+    n = static_cast<std::size_t>(std::max(1, CPU_COUNT(&allowed)));
   }
   if (const std::size_t quota = QuotaProcessors(); quota != 0) n = std::min(n, quota);
   return n;
