@@ -8,3 +8,4 @@ pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 find_package(CURL REQUIRED)
+find_package(ZLIB REQUIRED)  # tests only: reference values are kept compressed

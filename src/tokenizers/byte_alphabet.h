@@ -32,8 +32,8 @@ inline constexpr std::array<std::int16_t, 0x100 + 68> kBytes = [] {
 
 }  // namespace byte_alphabet
 
-/// GPT-2's spelling of bytes by printable characters: printable Latin-1 stands for itself, the other
-/// 68 bytes in rising order for U+0100, U+0101, ... (a space is 'Ġ', a line feed 'Ċ').
+/// GPT-2's spelling of bytes by printable characters: printable Latin-1 stands for itself, the
+/// other 68 bytes in rising order for U+0100, U+0101, ... (a space is 'Ġ', a line feed 'Ċ').
 class ByteAlphabet {
  public:
   static constexpr char32_t ScalarOf(std::uint8_t byte) { return byte_alphabet::kScalars[byte]; }

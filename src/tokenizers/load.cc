@@ -1,15 +1,13 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
-#include "base/files.h"
 #include "base/json.h"
 #include "tokenizers/pipeline.h"
 #include "tokenizers/tokenizer.h"
 
 namespace lattice::tokenizers {
 namespace {
-
-constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
 
 // Whether the model takes plain bytes for words spelled in the byte alphabet: not when it puts
 // marks of its own between the letters.
