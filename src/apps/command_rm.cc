@@ -3,7 +3,6 @@
 #include <boost/json.hpp>
 #include <memory>
 #include <string>
-#include <variant>
 
 #include "apps/progress_bar.h"
 
@@ -17,19 +16,14 @@ struct Arguments {
 };
 
 Status Remove(const Arguments& arguments, const AppContext& context) {
-  LATTICE_TRY(const hub::ModelReference reference, hub::ParseModelReference(arguments.model));
-  const auto* id = std::get_if<hub::HubId>(&reference);
-  if (id == nullptr) {
-    return Error{ErrorCode::kInvalidArgument,
-                 arguments.model + " is not in the model cache; remove it with the system's rm"};
-  }
+  LATTICE_TRY(const hub::HubId id, hub::ParseModelName(arguments.model));
   const hub::ModelCache cache(context.environment.model_cache);
-  LATTICE_TRY(const std::uint64_t freed, cache.Remove(*id, arguments.revision));
+  LATTICE_TRY(const std::uint64_t freed, cache.Remove(id, arguments.revision));
   if (arguments.json) {
-    const boost::json::object json{{"model", id->text()}, {"freed_bytes", freed}};
+    const boost::json::object json{{"model", id.text()}, {"freed_bytes", freed}};
     return Print(boost::json::serialize(json) + "\n");
   }
-  return Print("removed " + id->text() + " (" + ByteText(freed) + ")\n");
+  return Print("removed " + id.text() + " (" + ByteText(freed) + ")\n");
 }
 
 }  // namespace

@@ -1,16 +1,13 @@
 #include "hub/model_cache.h"
 
-#include <fcntl.h>
 #include <pwd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <system_error>
 
-#include "base/files.h"
+#include "hub/folders.h"
 #include "hub/model_lock.h"
 
 namespace lattice::hub {
@@ -57,29 +54,6 @@ std::uint64_t FolderBytes(const fs::path& folder) {
     if (!ignored) total += size;
   }
   return total;
-}
-
-/// Renames a folder out of sight, then deletes it: whoever looks sees all of it or nothing.
-Status RemoveFolder(const fs::path& folder) {
-  std::random_device random;
-  fs::path away = folder;
-  if (!folder.filename().native().starts_with(".removed-")) {
-    away.replace_filename(".removed-" + folder.filename().string() + "-" +
-                          std::to_string(random()));
-    std::error_code code;
-    fs::rename(folder, away, code);
-    if (code) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "cannot remove " + folder.string() + ": " + code.message()};
-    }
-  }
-  std::error_code code;
-  fs::remove_all(away, code);
-  if (code) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "cannot remove " + away.string() + ": " + code.message()};
-  }
-  return Ok();
 }
 
 }  // namespace

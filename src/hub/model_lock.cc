@@ -11,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "hub/folders.h"
+
 namespace lattice::hub {
 namespace {
 
@@ -23,12 +25,7 @@ Error LockError(const std::filesystem::path& file, const char* doing) {
 
 /// An open descriptor of the lock file, whose folder is made if needed.
 Result<int> OpenLockFile(const std::filesystem::path& file) {
-  std::error_code code;
-  std::filesystem::create_directories(file.parent_path(), code);
-  if (code) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "cannot make folder " + file.parent_path().string() + ": " + code.message()};
-  }
+  LATTICE_TRY_VOID(MakeFolders(file.parent_path()));
   const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0 && errno != ENOENT) return LockError(file, "open");
   return fd;  // -1: the folder was removed in between

@@ -145,6 +145,13 @@ Status CheckRevision(std::string_view revision) {
                    "digits, '.', '_', '-' and '/', without '..'"};
 }
 
+Result<HubId> ParseModelName(std::string_view text) {
+  const auto alias = std::ranges::find(kAliases, Lower(text), &Alias::name);
+  if (alias != std::end(kAliases)) return HubId::Parse(alias->hub_id);
+  if (text.find('/') == text.npos) return UnknownModel(text);
+  return HubId::Parse(text);
+}
+
 Result<ModelReference> ParseModelReference(std::string_view text) {
   if (text.find('\0') != text.npos) return UnknownModel(text);
   const std::filesystem::path path(text);
@@ -156,17 +163,10 @@ Result<ModelReference> ParseModelReference(std::string_view text) {
     return Error{ErrorCode::kInvalidArgument,
                  Shown(text) + " is a file that is no model: give the folder that it is in"};
   }
-  const std::string lower = Lower(text);
-  const auto alias = std::ranges::find(kAliases, lower, &Alias::name);
-  if (alias != std::end(kAliases)) {
-    LATTICE_TRY(HubId id, HubId::Parse(alias->hub_id));
-    return ModelReference(std::move(id));
-  }
   if (LooksLikePath(text)) {
     return Error{ErrorCode::kNotFound, "there is no file or folder " + Shown(text)};
   }
-  if (text.find('/') == text.npos) return UnknownModel(text);
-  LATTICE_TRY(HubId id, HubId::Parse(text));
+  LATTICE_TRY(HubId id, ParseModelName(text));
   return ModelReference(std::move(id));
 }
 

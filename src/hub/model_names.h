@@ -46,6 +46,10 @@ class HubId {
 /// Checks a branch, tag or commit: [A-Za-z0-9][A-Za-z0-9._/-]{0,127}, no "..", no "//".
 Status CheckRevision(std::string_view revision);
 
+/// A model of the hub as people name it: an alias, in any case, or a hub id. kNotFound, with the
+/// nearest alias, for anything else.
+Result<HubId> ParseModelName(std::string_view text);
+
 /// What a MODEL argument names: a path on this machine, or a model of the hub.
 using ModelReference = std::variant<std::filesystem::path, HubId>;
 
