@@ -7,6 +7,12 @@ namespace lattice::kernels {
 namespace {
 
 constexpr ActivationVariant kVariants[] = {
+#if defined(__x86_64__)
+    {"avx512", CpuFeature::kAvx512, &kActivationAvx512},
+    {"avx2", CpuFeature::kAvx2, &kActivationAvx2},
+#elif defined(__aarch64__)
+    {"neon", CpuFeature::kNeon, &kActivationNeon},
+#endif
     {"scalar", {}, &kActivationScalar},
 };
 

@@ -69,13 +69,20 @@ inline Vec ShiftBitsLeft(Vec a) {
   return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.lo), kBits)),
           _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.hi), kBits))};
 }
-template <std::uint32_t kBit>
-inline Mask BitSet(Vec a) {
-  const __m256i bit = _mm256_set1_epi32(static_cast<int>(kBit));
-  const __m256i lo = _mm256_and_si256(_mm256_castps_si256(a.lo), bit);
-  const __m256i hi = _mm256_and_si256(_mm256_castps_si256(a.hi), bit);
-  return {_mm256_castsi256_ps(_mm256_cmpeq_epi32(lo, bit)),
-          _mm256_castsi256_ps(_mm256_cmpeq_epi32(hi, bit))};
+struct Index {
+  __m256i lo, hi;  // Bit 3 of the index is in bit 31 too.
+};
+inline __m256i IndexOf(__m256 a) {
+  const __m256i i = _mm256_srli_epi32(_mm256_castps_si256(a), 21);
+  return _mm256_or_si256(i, _mm256_slli_epi32(i, 28));
+}
+inline Index Bits21To24(Vec a) { return {IndexOf(a.lo), IndexOf(a.hi)}; }
+inline Vec LookUp(const float (&table)[16], Index i) {
+  const __m256 first = _mm256_loadu_ps(table), second = _mm256_loadu_ps(table + 8);
+  return {_mm256_blendv_ps(_mm256_permutevar8x32_ps(first, i.lo),
+                           _mm256_permutevar8x32_ps(second, i.lo), _mm256_castsi256_ps(i.lo)),
+          _mm256_blendv_ps(_mm256_permutevar8x32_ps(first, i.hi),
+                           _mm256_permutevar8x32_ps(second, i.hi), _mm256_castsi256_ps(i.hi))};
 }
 
 inline float ReduceAdd(Vec a) {

@@ -43,9 +43,11 @@ template <int kBits>
 inline Vec ShiftBitsLeft(Vec a) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(a), kBits));
 }
-template <std::uint32_t kBit>
-inline Mask BitSet(Vec a) {
-  return _mm512_test_epi32_mask(_mm512_castps_si512(a), _mm512_set1_epi32(static_cast<int>(kBit)));
+using Index = __m512i;
+inline Index Bits21To24(Vec a) { return _mm512_srli_epi32(_mm512_castps_si512(a), 21); }
+// Looks at the low four bits of each index.
+inline Vec LookUp(const float (&table)[16], Index i) {
+  return _mm512_permutexvar_ps(i, _mm512_loadu_ps(table));
 }
 
 inline float ReduceAdd(Vec a) {

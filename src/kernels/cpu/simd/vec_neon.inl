@@ -84,13 +84,22 @@ inline Vec ShiftBitsLeft(Vec a) {
     return vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(a.part[i]), kBits));
   });
 }
-template <std::uint32_t kBit>
-inline Mask BitSet(Vec a) {
-  Mask m;
+struct Index {
+  uint8x16_t part[4];  // Offsets of the bytes of each lane's entry.
+};
+inline Index Bits21To24(Vec a) {
+  Index r;
   for (int i = 0; i < 4; ++i) {
-    m.part[i] = vtstq_u32(vreinterpretq_u32_f32(a.part[i]), vdupq_n_u32(kBit));
+    const uint32x4_t bits = vshrq_n_u32(vreinterpretq_u32_f32(a.part[i]), 21);
+    const uint32x4_t entry = vandq_u32(bits, vdupq_n_u32(15));
+    r.part[i] = vreinterpretq_u8_u32(vmlaq_n_u32(vdupq_n_u32(0x03020100u), entry, 0x04040404u));
   }
-  return m;
+  return r;
+}
+inline Vec LookUp(const float (&table)[16], const Index& index) {
+  uint8x16x4_t bytes;
+  for (int i = 0; i < 4; ++i) bytes.val[i] = vreinterpretq_u8_f32(vld1q_f32(table + 4 * i));
+  return Map([&](int i) { return vreinterpretq_f32_u8(vqtbl4q_u8(bytes, index.part[i])); });
 }
 
 inline float ReduceAdd(Vec a) {

@@ -91,14 +91,19 @@ inline Vec ShiftBitsLeft(Vec a) {
     return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, a.lane[i]) << kBits);
   });
 }
-// All ones where the bit of a is set, for Select.
-template <std::uint32_t kBit>
-inline Mask BitSet(Vec a) {
-  Mask m;
+// An index into a table of sixteen for each lane.
+struct Index {
+  std::uint32_t lane[kLanes];
+};
+inline Index Bits21To24(Vec a) {
+  Index r;
   for (std::size_t i = 0; i < kLanes; ++i) {
-    m.lane[i] = (__builtin_bit_cast(std::uint32_t, a.lane[i]) & kBit) != 0;
+    r.lane[i] = (__builtin_bit_cast(std::uint32_t, a.lane[i]) >> 21) & 15u;
   }
-  return m;
+  return r;
+}
+inline Vec LookUp(const float (&table)[16], const Index& index) {
+  return Map([&](std::size_t i) { return table[index.lane[i]]; });
 }
 
 // Halves are added, then halves of the result, and so on: the same tree everywhere.

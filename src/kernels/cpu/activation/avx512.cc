@@ -1,0 +1,12 @@
+#include "kernels/cpu/simd/vec_avx512.inl"
+// Vec comes first.
+#include "kernels/cpu/activation/body.inl"
+#include "kernels/cpu/activation/variants.h"
+
+namespace lattice::kernels {
+
+const ActivationKernels kActivationAvx512 = {
+    MapRow<GeluErf>,  MapRow<GeluTanh>,  MapRow<Relu>,  MapRow<Silu>,  MapRow<Tanh>,
+    GateRow<GeluErf>, GateRow<GeluTanh>, GateRow<Relu>, GateRow<Silu>, GateRow<Tanh>};
+
+}  // namespace lattice::kernels
