@@ -29,7 +29,7 @@ struct EmbedRequest {
   std::string model;
   Role role = Role::kNone;
   std::optional<std::string> prompt;     ///< Put before each text instead of the role's prompt.
-  std::size_t dimensions = 0;            ///< Keep the first N, then normalise; 0 = all of them.
+  std::size_t dimensions = 0;            ///< Keep the first N, before normalising; 0 = all of them.
   std::optional<Pooling> pooling;        ///< Instead of what the model's files say.
   std::optional<bool> normalize;         ///< Unit length; default: what the model's files say.
   bool special_as_text = false;          ///< "[SEP]" in a text is five characters, not a token.
@@ -58,7 +58,7 @@ struct Embeddings {
 
 struct EmbeddingModelInfo {
   std::string name;           ///< As the service knows it.
-  std::string revision;       ///< Of the files; empty when a plain folder does not say.
+  std::string revision;       ///< Of the files: the hub's, or a digest where a folder says none.
   std::string architecture;   ///< "bert", "xlm-roberta", "modernbert", "qwen3", "gemma3_text".
   std::filesystem::path folder;
   std::size_t dimensions = 0;
@@ -66,6 +66,7 @@ struct EmbeddingModelInfo {
   Pooling pooling = Pooling::kMean;
   bool normalize = true;
   std::string query_prompt, passage_prompt;
+  std::string similarity;  ///< What the model was trained for: "cosine", "dot", "euclidean", "manhattan".
   std::size_t n_parameters = 0;
 };
 
