@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/activation/activation.h"
+#include "kernels/cpu/attention/attention.h"
 #include "kernels/cpu/cpu_buffer.h"
 #include "kernels/cpu/linear/linear.h"
 #include "kernels/cpu/norm/norm.h"
@@ -21,7 +22,8 @@ class CpuBackend : public Backend {
       : pool_(pool),
         features_(features),
         norm_(SelectNorm(features)),
-        activation_(SelectActivation(features)) {}
+        activation_(SelectActivation(features)),
+        attention_(SelectAttention(features)) {}
 
   std::string Describe() const override {
     return "cpu " + features_.ToString() + ", " + std::to_string(pool_.n_threads()) + " threads";
@@ -64,6 +66,7 @@ class CpuBackend : public Backend {
   CpuFeatures features_;
   const NormKernels& norm_;
   const ActivationKernels& activation_;
+  CpuAttention attention_;
 };
 
 // Nanoseconds an element that kernels take, roughly: only decides when threads are worth waking.
@@ -200,40 +203,7 @@ void CpuBackend::ApplyRope(Buffer& x, const HeadColumns& heads,
 }
 
 void CpuBackend::Attention(const AttentionArgs& args, Buffer& out) {
-  const CpuBuffer& q = AsCpu(*args.q);
-  const CpuBuffer& kv = AsCpu(*args.kv);
-  CpuBuffer& y = AsCpu(out);
-  const std::size_t dim = args.head_dim;
-  y.Reshape(q.rows(), args.n_heads * dim);
-  pool_.ParallelEach(args.spans.size() * args.n_heads, [&](std::size_t task) {
-    const AttentionSpan& span = args.spans[task / args.n_heads];
-    const std::size_t h = task % args.n_heads, g = h / (args.n_heads / args.n_kv_heads);
-    std::vector<float> p(span.key_end - span.key_begin);
-    for (std::size_t r = span.query_begin; r < span.query_end; ++r) {
-      const std::int64_t i = args.query_index[r], window = args.window;
-      float max = -INFINITY;
-      for (std::size_t j = 0; j < p.size(); ++j) {
-        const std::int64_t distance = i - static_cast<std::int64_t>(j);
-        const bool hidden = (args.causal && distance < 0) ||
-                            (window != 0 && (distance > window || -distance > window));
-        p[j] = -INFINITY;
-        if (hidden) continue;
-        float dot = 0;
-        const float* key = kv.row(span.key_begin + j) + args.k_col + g * dim;
-        for (std::size_t d = 0; d < dim; ++d) dot += q.row(r)[args.q_col + h * dim + d] * key[d];
-        p[j] = dot * args.scale;
-        max = std::max(max, p[j]);
-      }
-      float sum = 0;
-      for (float& e : p) sum += e = std::exp(e - max);
-      float* result = y.row(r) + h * dim;
-      std::fill_n(result, dim, 0.0f);
-      for (std::size_t j = 0; j < p.size(); ++j) {
-        const float* value = kv.row(span.key_begin + j) + args.v_col + g * dim;
-        for (std::size_t d = 0; d < dim; ++d) result[d] += p[j] / sum * value[d];
-      }
-    }
-  });
+  attention_.Run(pool_, args, AsCpu(out));
 }
 
 void CpuBackend::GatherRows(const Buffer& x, std::span<const std::uint32_t> rows, Buffer& out) {

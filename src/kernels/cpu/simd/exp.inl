@@ -39,5 +39,22 @@ inline Vec ExpOfNegative(Vec x) {
   return Fma(scale, e.excess, scale);
 }
 
+// 2^x for x <= 0, or -infinity; zero below -126.5. A minimax polynomial of degree 6, 3.0e-9
+// relative.
+inline Vec Exp2OfNegative(Vec x) {
+  const Vec magic = Set1(12582912.0f + 127.0f);
+  x = Max(Set1(-127.0f), x);  // A NaN passes as the second operand.
+  const Vec shifted = Add(x, magic);
+  const Vec r = Sub(x, Sub(shifted, magic));
+  Vec p = Set1(0x1.417284p-13f);
+  p = Fma(p, r, Set1(0x1.5f0976p-10f));
+  p = Fma(p, r, Set1(0x1.3b2ddap-7f));
+  p = Fma(p, r, Set1(0x1.c6af7ap-5f));
+  p = Fma(p, r, Set1(0x1.ebfbdcp-3f));
+  p = Fma(p, r, Set1(0x1.62e43p-1f));
+  const Vec scale = ShiftBitsLeft<23>(shifted);
+  return Fma(scale, Mul(p, r), scale);
+}
+
 }  // namespace
 }  // namespace lattice::kernels

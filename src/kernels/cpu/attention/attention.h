@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/cpu_features.h"
+#include "base/thread_pool.h"
+#include "kernels/api/backend.h"
+#include "kernels/cpu/attention/variants.h"
+#include "kernels/cpu/cpu_buffer.h"
+
+namespace lattice::kernels {
+
+struct AttentionVariant {
+  const char* name;
+  CpuFeatures needs;
+  const AttentionKernels* run;
+};
+
+/// Fastest first; the last row runs anywhere. All rows give the same bits.
+std::span<const AttentionVariant> AttentionVariants();
+const AttentionKernels& SelectAttention(CpuFeatures features);
+
+/// Attention over packed texts: see Backend::Attention. Softmax as in Milakov and Gimelshein 2018,
+/// "Online normalizer calculation for softmax", over tiles of 64 keys: memory grows with the keys
+/// of a text, not with their square. Work is cut into a text, a key head and a block of queries;
+/// one key head is packed once for the blocks that a worker takes in a row. Thread-safe.
+class CpuAttention {
+ public:
+  explicit CpuAttention(const AttentionKernels& kernels) : kernels_(kernels) {}
+
+  void Run(ThreadPool& pool, const AttentionArgs& args, CpuBuffer& out);
+
+ private:
+  /// Memory of one call: a buffer for each worker. Kept between calls, as many as ran at once.
+  using Scratch = std::vector<AlignedBuffer>;
+  std::unique_ptr<Scratch> TakeScratch(std::size_t n_workers);
+  void GiveBack(std::unique_ptr<Scratch> scratch);
+
+  const AttentionKernels& kernels_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Scratch>> idle_;  // under mutex_
+};
+
+}  // namespace lattice::kernels

@@ -1,0 +1,268 @@
+// Included by each instruction set's file, after its Vec, kTileVecs (Vecs that share registers with
+// a group of queries) and PackPanel.
+//
+// Scores are sums of fused multiply-adds from zero in rising order of the head's dimension, a lane
+// for each key. The softmax goes over tiles of 64 keys in order; in a tile, values are added in
+// rising order of the keys. Nothing depends on how many queries are computed together: a tile that
+// is hidden from a query adds zeros and rescales by one.
+
+#include "kernels/cpu/attention/variants.h"
+#include "kernels/cpu/simd/exp.inl"
+
+namespace lattice::kernels {
+namespace {
+
+constexpr std::size_t kGroup = 6;  // Queries that share registers.
+constexpr float kHidden = -__builtin_inff();
+constexpr float kLowest =
+    -1e38f;  // Below any score, and finite: hidden minus this is hidden still.
+
+constexpr std::size_t PaddedDim(std::size_t dim) { return (dim + 15) / 16 * 16; }
+
+// Queries whose state stays in the first cache while tiles of keys pass by.
+constexpr std::size_t BlockQueries(std::size_t dim) {
+  const std::size_t groups = 256 / PaddedDim(dim);
+  return kGroup * (groups == 0 ? 1 : groups);
+}
+
+std::size_t ScratchFloats(std::size_t dim) {
+  return BlockQueries(dim) * (PaddedDim(dim) + dim + 2 * kLanes) + kGroup * kTileKeys;
+}
+
+void Pack(const float* k, const float* v, std::size_t stride, const PackedKeys& packed) {
+  const std::size_t dim = packed.dim, padded = PaddedDim(dim);
+  for (std::size_t j = 0; j < packed.n_keys; j += kPanelKeys) {
+    const std::size_t n = packed.n_keys - j < kPanelKeys ? packed.n_keys - j : kPanelKeys;
+    PackPanel(k + j * stride, stride, n, dim, packed.keys + j * dim);
+  }
+  for (std::size_t j = 0; j < packed.n_keys; ++j) {
+    const float* from = v + j * stride;
+    float* to = packed.values + j * padded;
+    std::size_t d = 0;
+    for (; d + kLanes <= dim; d += kLanes) Store(to + d, Load(from + d));
+    if (d < dim) Store(to + d, LoadPart(from + d, dim - d, 0.0f));
+  }
+}
+
+// scores[r][0..16 V) = q[r] . key, for R queries and V panels.
+template <std::size_t R, std::size_t V>
+void Scores(const float* q, const float* panels, std::size_t dim, float* scores) {
+  Vec sum[R][V];
+  for (auto& row : sum) {
+    for (Vec& s : row) s = Set1(0.0f);
+  }
+  for (std::size_t d = 0; d < dim; ++d) {
+    Vec key[V];
+    for (std::size_t v = 0; v < V; ++v) key[v] = Load(panels + (v * dim + d) * kPanelKeys);
+    for (std::size_t r = 0; r < R; ++r) {
+      const Vec x = Set1(q[r * dim + d]);
+      for (std::size_t v = 0; v < V; ++v) sum[r][v] = Fma(x, key[v], sum[r][v]);
+    }
+  }
+  for (std::size_t r = 0; r < R; ++r) {
+    for (std::size_t v = 0; v < V; ++v) Store(scores + r * kTileKeys + v * kLanes, sum[r][v]);
+  }
+}
+
+// sum[r] = sum[r] * scale[r] + sum over keys of p[r][key] * value[key], for R queries and V Vecs of
+// the head's dimension. Rows of values and sums lie `padded` apart, those of scale a Vec.
+template <std::size_t R, std::size_t V>
+void AddValues(const float* p, const float* scale, const float* values, std::size_t n_keys,
+               std::size_t padded, float* sums) {
+  Vec sum[R][V];
+  for (std::size_t r = 0; r < R; ++r) {
+    const Vec s = Load(scale + r * kLanes);
+    for (std::size_t v = 0; v < V; ++v) sum[r][v] = Mul(Load(sums + r * padded + v * kLanes), s);
+  }
+  for (std::size_t j = 0; j < n_keys; ++j) {
+    Vec value[V];
+    for (std::size_t v = 0; v < V; ++v) value[v] = Load(values + j * padded + v * kLanes);
+    for (std::size_t r = 0; r < R; ++r) {
+      const Vec x = Set1(p[r * kTileKeys + j]);
+      for (std::size_t v = 0; v < V; ++v) sum[r][v] = Fma(x, value[v], sum[r][v]);
+    }
+  }
+  for (std::size_t r = 0; r < R; ++r) {
+    for (std::size_t v = 0; v < V; ++v) Store(sums + r * padded + v * kLanes, sum[r][v]);
+  }
+}
+
+using ScoresFn = void (*)(const float*, const float*, std::size_t, float*);
+using AddValuesFn = void (*)(const float*, const float*, const float*, std::size_t, std::size_t,
+                             float*);
+
+template <std::size_t V>
+struct Kernels {
+  static constexpr ScoresFn kScores[] = {Scores<1, V>, Scores<2, V>, Scores<3, V>,
+                                         Scores<4, V>, Scores<5, V>, Scores<6, V>};
+  static constexpr AddValuesFn kAddValues[] = {AddValues<1, V>, AddValues<2, V>, AddValues<3, V>,
+                                               AddValues<4, V>, AddValues<5, V>, AddValues<6, V>};
+};
+
+// Calls run(V, first) for pieces of V <= kTileVecs Vecs that cover 0..n, V a constant.
+template <std::size_t V, typename Run>
+inline void InPieces(std::size_t n, std::size_t first, Run run) {
+  for (; first + V <= n; first += V) run(Kernels<V>(), first);
+  if constexpr (V > 1) InPieces<V - 1>(n, first, run);
+}
+
+// Keys [begin, end) that a query sees.
+struct Visible {
+  std::size_t begin, end;
+};
+
+inline Visible VisibleTo(std::size_t i, const HeadQueries& queries, std::size_t n_keys) {
+  Visible visible = {0, n_keys};
+  if (queries.causal && i + 1 < n_keys) visible.end = i + 1;
+  if (queries.window != 0) {
+    if (i > queries.window) visible.begin = i - queries.window;
+    if (i + queries.window + 1 < visible.end) visible.end = i + queries.window + 1;
+  }
+  return visible;
+}
+
+// Where a row's softmax stands; each a Vec.
+struct RowState {
+  float* largest;  // All lanes: the largest score so far.
+  float* total;    // The lanes' sum is the sum of the probabilities so far, scaled by 2^-largest.
+};
+
+// Turns a row of a tile's scores (powers of two) into probabilities, brings its state up to date
+// and gives the factor of what was summed before.
+inline Vec SoftmaxRow(float* scores, std::size_t n_vecs, const RowState& state) {
+  Vec s[kTileKeys / kLanes];
+  Vec largest = Set1(kLowest);
+  for (std::size_t v = 0; v < n_vecs; ++v) {
+    s[v] = Load(scores + v * kLanes);
+    largest = Max(largest, s[v]);
+  }
+  const Vec before = Load(state.largest);
+  const Vec now = Max(before, Set1(ReduceMax(largest)));
+  const Vec factor = Exp2OfNegative(Sub(before, now));
+  Vec total = Mul(Load(state.total), factor);
+  for (std::size_t v = 0; v < n_vecs; ++v) {
+    const Vec p = Exp2OfNegative(Sub(s[v], now));
+    Store(scores + v * kLanes, p);
+    total = Add(total, p);
+  }
+  Store(state.largest, now);
+  Store(state.total, total);
+  return factor;
+}
+
+// Hides the keys of a tile that a query may not see; `tile` is the tile's first key.
+inline void HideKeys(float* scores, std::size_t n_vecs, std::size_t tile, Visible visible) {
+  for (std::size_t v = 0; v < n_vecs; ++v) {
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      const std::size_t key = tile + v * kLanes + i;
+      if (key < visible.begin || key >= visible.end) scores[v * kLanes + i] = kHidden;
+    }
+  }
+}
+
+// A block of queries against all tiles of keys.
+class Block {
+ public:
+  Block(const HeadQueries& queries, const PackedKeys& packed, float* scratch)
+      : queries_(queries),
+        packed_(packed),
+        dim_(packed.dim),
+        padded_(PaddedDim(packed.dim)),
+        sums_(scratch),
+        largest_(sums_ + BlockQueries(dim_) * padded_),
+        totals_(largest_ + BlockQueries(dim_) * kLanes),
+        scores_(totals_ + BlockQueries(dim_) * kLanes),
+        q_(scores_ + kGroup * kTileKeys) {}
+
+  void Run(std::size_t first, std::size_t n) {
+    first_ = first;
+    n_ = n;
+    Begin();
+    Visible all = {packed_.n_keys, 0};
+    for (std::size_t r = 0; r < n; ++r) {
+      const Visible visible = VisibleTo(queries_.index[first + r], queries_, packed_.n_keys);
+      if (visible.begin < all.begin) all.begin = visible.begin;
+      if (visible.end > all.end) all.end = visible.end;
+    }
+    for (std::size_t tile = all.begin / kTileKeys * kTileKeys; tile < all.end; tile += kTileKeys) {
+      const std::size_t n_keys = all.end - tile < kTileKeys ? all.end - tile : kTileKeys;
+      for (std::size_t r = 0; r < n_; r += kGroup) {
+        RunTile(r, n_ - r < kGroup ? n_ - r : kGroup, tile, n_keys);
+      }
+    }
+    Finish();
+  }
+
+ private:
+  void Begin() {
+    // With log2(e) in the scale, powers of two do instead of powers of e.
+    const Vec scale = Set1(queries_.scale * 0x1.715476p+0f);
+    for (std::size_t r = 0; r < n_; ++r) {
+      const float* from = queries_.q + (first_ + r) * queries_.q_stride;
+      float* to = q_ + r * dim_;
+      std::size_t d = 0;
+      for (; d + kLanes <= dim_; d += kLanes) Store(to + d, Mul(Load(from + d), scale));
+      if (d < dim_) StorePart(to + d, Mul(LoadPart(from + d, dim_ - d, 0.0f), scale), dim_ - d);
+      for (d = 0; d < padded_; d += kLanes) Store(sums_ + r * padded_ + d, Set1(0.0f));
+      Store(largest_ + r * kLanes, Set1(kLowest));
+      Store(totals_ + r * kLanes, Set1(0.0f));
+    }
+  }
+
+  void RunTile(std::size_t row, std::size_t n_rows, std::size_t tile, std::size_t n_keys) {
+    const std::size_t n_vecs = (n_keys + kLanes - 1) / kLanes;
+    const float* q = q_ + row * dim_;
+    InPieces<kTileVecs>(n_vecs, 0, [&](auto kernels, std::size_t v) {
+      kernels.kScores[n_rows - 1](q, packed_.keys + (tile + v * kLanes) * dim_, dim_,
+                                  scores_ + v * kLanes);
+    });
+    alignas(64) float factors[kGroup * kLanes];
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      const std::size_t i = queries_.index[first_ + row + r];
+      const Visible visible = VisibleTo(i, queries_, packed_.n_keys);
+      float* scores = scores_ + r * kTileKeys;
+      if (visible.begin > tile || visible.end < tile + n_vecs * kLanes) {
+        HideKeys(scores, n_vecs, tile, visible);
+      }
+      const std::size_t at = (row + r) * kLanes;
+      Store(factors + r * kLanes, SoftmaxRow(scores, n_vecs, {largest_ + at, totals_ + at}));
+    }
+    InPieces<kTileVecs>(padded_ / kLanes, 0, [&](auto kernels, std::size_t v) {
+      kernels.kAddValues[n_rows - 1](scores_, factors, packed_.values + tile * padded_ + v * kLanes,
+                                     n_keys, padded_, sums_ + row * padded_ + v * kLanes);
+    });
+  }
+
+  void Finish() {
+    for (std::size_t r = 0; r < n_; ++r) {
+      const Vec inverse = Set1(1.0f / ReduceAdd(Load(totals_ + r * kLanes)));
+      const float* from = sums_ + r * padded_;
+      float* to = queries_.out + (first_ + r) * queries_.out_stride;
+      std::size_t d = 0;
+      for (; d + kLanes <= dim_; d += kLanes) Store(to + d, Mul(Load(from + d), inverse));
+      if (d < dim_) StorePart(to + d, Mul(Load(from + d), inverse), dim_ - d);
+    }
+  }
+
+  const HeadQueries& queries_;
+  const PackedKeys& packed_;
+  std::size_t dim_, padded_;
+  float* sums_;     // [block][padded]
+  float* largest_;  // [block] Vecs
+  float* totals_;   // [block] Vecs
+  float* scores_;   // [kGroup][kTileKeys]
+  float* q_;        // [block][dim], scaled
+  std::size_t first_ = 0, n_ = 0;
+};
+
+void Attend(const HeadQueries& queries, const PackedKeys& packed, float* scratch) {
+  Block block(queries, packed, scratch);
+  const std::size_t n_block = BlockQueries(packed.dim);
+  for (std::size_t first = 0; first < queries.n_queries; first += n_block) {
+    const std::size_t left = queries.n_queries - first;
+    block.Run(first, left < n_block ? left : n_block);
+  }
+}
+
+}  // namespace
+}  // namespace lattice::kernels
