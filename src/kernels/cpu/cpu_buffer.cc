@@ -15,4 +15,9 @@ void CpuBuffer::Reshape(std::size_t rows, std::size_t cols) {
   cols_ = cols;
 }
 
+std::byte* CpuBuffer::Scratch(std::size_t size_bytes) {
+  if (size_bytes > scratch_.size()) scratch_ = AlignedBuffer(size_bytes);
+  return scratch_.data();
+}
+
 }  // namespace lattice::kernels

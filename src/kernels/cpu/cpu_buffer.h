@@ -19,6 +19,9 @@ class CpuBuffer : public Buffer {
   /// undefined.
   void Reshape(std::size_t rows, std::size_t cols);
 
+  /// Memory for an operation that fills this buffer, 64-byte aligned, contents undefined.
+  std::byte* Scratch(std::size_t size_bytes);
+
   float* data() { return reinterpret_cast<float*>(memory_.data()); }
   const float* data() const { return reinterpret_cast<const float*>(memory_.data()); }
   float* row(std::size_t i) { return data() + i * cols_; }
@@ -26,6 +29,7 @@ class CpuBuffer : public Buffer {
 
  private:
   AlignedBuffer memory_;
+  AlignedBuffer scratch_;
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "kernels/cpu/linear/linear.h"
 
 #include "kernels/cpu/linear/linear_f32.h"
+#include "kernels/cpu/linear/linear_int8.h"
 #include "kernels/cpu/linear/stacked_rows.h"
 
 namespace lattice::kernels {
@@ -10,8 +11,12 @@ Result<std::unique_ptr<LinearWeights>> MakeCpuLinear(ThreadPool& pool, PanelAren
                                                      std::span<const HostTensor> biases,
                                                      Precision precision, CpuFeatures features) {
   LATTICE_TRY(const StackedRows weights, StackedRows::Make(matrices, biases));
+  if (precision == Precision::kInt8) {
+    LATTICE_TRY(auto layer, MakeLinearInt8(pool, arena, weights, features));
+    return std::unique_ptr<LinearWeights>(std::move(layer));
+  }
   if (precision != Precision::kF32) {
-    return Error{ErrorCode::kUnsupported, "linear layers are computed in f32 only"};
+    return Error{ErrorCode::kUnsupported, "linear layers are computed in f32 or int8 only"};
   }
   return std::unique_ptr<LinearWeights>(MakeLinearF32(pool, arena, weights, features));
 }

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "numeric/float16.h"
@@ -55,7 +57,7 @@ class Layer {
   std::unique_ptr<LinearWeights> weights_;
 };
 
-constexpr Precision kPrecisions[] = {Precision::kF32};
+constexpr Precision kPrecisions[] = {Precision::kF32, Precision::kInt8};
 
 TEST(LinearTest, BitsDoNotDependOnThreadsOrOnTheBatch) {
   constexpr std::size_t kRows = 230, kInputs = 300, kOutputs = 145;
@@ -105,6 +107,45 @@ TEST(LinearTest, WeightsOfEveryDtypeArePackedExactly) {
   EXPECT_EQ(run(Dtype::kF64, std::as_bytes(std::span(f64))), want);
   EXPECT_EQ(run(Dtype::kF16, std::as_bytes(std::span(f16))),
             run(Dtype::kF32, std::as_bytes(std::span(from_f16))));
+}
+
+// Relative to the size of the exact result, over random rows and weights of normal distribution.
+double RelativeError(Precision precision) {
+  constexpr std::size_t kInputs = 384, kOutputs = 96, kRows = 20;
+  const Floats w = Random(kInputs * kOutputs, 1), x = Random(kRows * kInputs, 2);
+  const HostTensor matrix = F32Tensor(w, kOutputs, kInputs);
+  const Floats y = Layer({&matrix, 1}, {}, precision, 2).Run(x);
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kOutputs; ++j) {
+      double exact = 0;
+      for (std::size_t t = 0; t < kInputs; ++t) {
+        exact += double{x[i * kInputs + t]} * w[j * kInputs + t];
+      }
+      error += (y[i * kOutputs + j] - exact) * (y[i * kOutputs + j] - exact);
+      size += exact * exact;
+    }
+  }
+  return std::sqrt(error / size);
+}
+
+TEST(LinearTest, ErrorsAreThoseOfThePrecision) {
+  EXPECT_LT(RelativeError(Precision::kF32), 5e-7);
+  // Steps of 1/127 of the largest weight and of 1/255 of a row's range, both about three deviations
+  // wide: a uniform error of 0.7 % of a deviation each.
+  EXPECT_LT(RelativeError(Precision::kInt8), 0.012);
+}
+
+TEST(LinearTest, Int8RefusesWeightsThatAreNotFinite) {
+  Floats w = Random(40 * 3, 1);
+  w[3 * 33 + 1] = std::numeric_limits<float>::infinity();
+  const HostTensor matrix = F32Tensor(w, 40, 3);
+  ThreadPool pool(2);
+  PanelArena arena;
+  const auto made = MakeCpuLinear(pool, arena, {&matrix, 1}, {}, Precision::kInt8, CpuFeatures());
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::kCorruptData);
+  EXPECT_NE(made.error().message.find("33"), std::string::npos) << made.error().message;
 }
 
 TEST(LinearTest, ShapesThatDoNotFitAreRefused) {

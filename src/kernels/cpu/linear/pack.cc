@@ -2,8 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "kernels/cpu/gemm_f32/gemm_f32.h"
+#include "kernels/cpu/gemm_int8/gemm_int8.h"
 #include "lattice/check.h"
 
 namespace lattice::kernels {
@@ -27,6 +34,31 @@ void PackF32Panel(const StackedRows& weights, std::size_t panel, float* out) {
   }
 }
 
+// Returns false when a value is not finite. |v| * inverse is at most 127 and a bit.
+bool QuantiseOutput(std::span<const float> values, std::int8_t* q, float& scale,
+                    std::int32_t& sum) {
+  float largest = 0;
+  bool finite = true;
+  for (const float v : values) {
+    largest = std::max(largest, std::abs(v));
+    finite = finite && std::abs(v) <= std::numeric_limits<float>::max();
+  }
+  if (!finite) return false;
+  // The inverse of a denormal would overflow; such an output is zero in f32 products too.
+  const bool zero = largest < 1e-35f;
+  const float inverse = zero ? 0.0f : 127.0f / largest;
+  scale = zero ? 0.0f : largest / 127.0f;
+  constexpr float kRounder =
+      12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, nearest even.
+  sum = 0;
+  for (std::size_t t = 0; t < values.size(); ++t) {
+    const float rounded = (values[t] * inverse + kRounder) - kRounder;
+    q[t] = static_cast<std::int8_t>(static_cast<std::int32_t>(rounded));
+    sum += q[t];
+  }
+  return true;
+}
+
 }  // namespace
 
 void PackF32(ThreadPool& pool, const StackedRows& weights, std::span<float> panels) {
@@ -38,6 +70,38 @@ void PackF32(ThreadPool& pool, const StackedRows& weights, std::span<float> pane
       PackF32Panel(weights, p, panels.data() + p * panel_size);
     }
   });
+}
+
+Status PackInt8(ThreadPool& pool, const StackedRows& weights, std::size_t group, std::size_t padded,
+                const Int8Weights& out) {
+  const std::size_t outputs = weights.outputs(), inputs = weights.inputs();
+  const std::size_t n_panels = (outputs + kInt8PanelOutputs - 1) / kInt8PanelOutputs;
+  LATTICE_CHECK(padded >= inputs && padded % group == 0);
+  LATTICE_CHECK(out.panels.size() == n_panels * kInt8PanelOutputs * padded);
+  std::atomic<std::size_t> bad_output = outputs;
+  pool.ParallelFor(n_panels, 1, [&](std::size_t begin, std::size_t end) {
+    std::vector<float> values(inputs);
+    std::vector<std::int8_t> q(padded);
+    for (std::size_t j = begin * kInt8PanelOutputs; j < end * kInt8PanelOutputs; ++j) {
+      std::ranges::fill(q, std::int8_t{0});
+      out.scale[j] = 0;
+      out.sum[j] = 0;
+      if (j < outputs) {
+        weights.Read(j, 0, values);
+        if (!QuantiseOutput(values, q.data(), out.scale[j], out.sum[j])) bad_output = j;
+      }
+      const std::size_t row = j % kInt8PanelOutputs;
+      std::int8_t* to = out.panels.data() + (j - row) * padded + row * group;
+      for (std::size_t t = 0; t < padded; t += group) {
+        std::memcpy(to + t * kInt8PanelOutputs, q.data() + t, group);
+      }
+    }
+  });
+  if (bad_output < outputs) {
+    return Error{ErrorCode::kCorruptData, "a weight of output " + std::to_string(bad_output) +
+                                              " is not finite; int8 needs finite weights"};
+  }
+  return Ok();
 }
 
 }  // namespace lattice::kernels

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "base/thread_pool.h"
@@ -9,5 +11,19 @@ namespace lattice::kernels {
 
 /// Writes the layout of gemm_f32.h; panels.size() = ceil(outputs / 32) * inputs * 32.
 void PackF32(ThreadPool& pool, const StackedRows& weights, std::span<float> panels);
+
+/// Where PackInt8 writes: see gemm_int8.h. Sizes are ceil(outputs / 32) * 32, times `padded` for
+/// panels.
+struct Int8Weights {
+  std::span<std::int8_t> panels;
+  std::span<float> scale;
+  std::span<std::int32_t> sum;
+};
+
+/// Quantises each output by itself: scale = largest magnitude / 127, weights to the nearest, even
+/// when halfway. `group` and `padded` (inputs) as in gemm_int8.h. kCorruptData when a weight is not
+/// finite.
+Status PackInt8(ThreadPool& pool, const StackedRows& weights, std::size_t group, std::size_t padded,
+                const Int8Weights& out);
 
 }  // namespace lattice::kernels

@@ -1,0 +1,88 @@
+#include <immintrin.h>
+
+#include "kernels/cpu/gemm_int8/variants.h"
+
+namespace lattice::kernels {
+namespace {
+
+// VPMADDUBSW saturates at 16 bits, so inputs and weights are widened and multiplied as 16-bit
+// numbers. Four rows by eight outputs: eight sums of half an output each, two weights, an input.
+constexpr std::size_t kMaxRows = 4;
+constexpr std::size_t kLanes = 8;  // A quarter of a panel.
+constexpr std::size_t kGroup = 4;
+
+// sum[r][h] holds pairs of partial sums of the outputs 4 h to 4 h + 3.
+template <int kRows>
+[[gnu::always_inline]] inline void Sum(const std::uint8_t* x, std::size_t k, const std::int8_t* w,
+                                       __m256i (&sum)[kRows][2]) {
+  for (auto& row : sum) row[0] = row[1] = _mm256_setzero_si256();
+  for (std::size_t t = 0; t < k; t += kGroup) {
+    const auto* step = reinterpret_cast<const __m128i*>(w + t * kInt8PanelOutputs);
+    const __m256i w0 = _mm256_cvtepi8_epi16(_mm_load_si128(step));
+    const __m256i w1 = _mm256_cvtepi8_epi16(_mm_load_si128(step + 1));
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      std::int32_t four;
+      __builtin_memcpy(&four, x + static_cast<std::size_t>(r) * k + t, sizeof(four));
+      const __m256i input = _mm256_cvtepu8_epi16(_mm_set1_epi32(four));
+      sum[r][0] = _mm256_add_epi32(sum[r][0], _mm256_madd_epi16(input, w0));
+      sum[r][1] = _mm256_add_epi32(sum[r][1], _mm256_madd_epi16(input, w1));
+    }
+  }
+}
+
+// Scales eight sums of one row and stores the outputs that exist.
+void Finish(const GemmInt8Args& a, std::size_t row, std::size_t col, __m256i sum) {
+  const auto load = [col](const std::int32_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + col));
+  };
+  sum = _mm256_sub_epi32(sum, _mm256_mullo_epi32(_mm256_set1_epi32(a.x_zero[row]), load(a.w_sum)));
+  const __m256 scale =
+      _mm256_mul_ps(_mm256_set1_ps(a.x_scale[row]), _mm256_loadu_ps(a.w_scale + col));
+  __m256 y = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), scale, _mm256_loadu_ps(a.bias + col));
+  float* out = a.y + row * a.y_stride + col;
+  const float* residual =
+      a.residual == nullptr ? nullptr : a.residual + row * a.residual_stride + col;
+  if (a.n - col >= kLanes) {
+    if (residual != nullptr) y = _mm256_add_ps(y, _mm256_loadu_ps(residual));
+    _mm256_storeu_ps(out, y);
+    return;
+  }
+  alignas(32) float values[kLanes];
+  _mm256_store_ps(values, y);
+  for (std::size_t j = 0; j < a.n - col; ++j) {
+    out[j] = residual == nullptr ? values[j] : values[j] + residual[j];
+  }
+}
+
+template <int kRows>
+void Tile(const GemmInt8Args& a, std::size_t row, std::size_t col) {
+  const std::size_t in_panel = col % kInt8PanelOutputs;
+  __m256i sum[kRows][2];
+  Sum<kRows>(a.x + row * a.k, a.k, a.w + (col - in_panel) * a.k + in_panel * kGroup, sum);
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    // Adding neighbours leaves outputs 0 1 4 5 in the low half and 2 3 6 7 in the high one.
+    const __m256i pairs = _mm256_hadd_epi32(sum[r][0], sum[r][1]);
+    Finish(a, row + static_cast<std::size_t>(r), col,
+           _mm256_permute4x64_epi64(pairs, _MM_SHUFFLE(3, 1, 2, 0)));
+  }
+}
+
+using TileFn = void (*)(const GemmInt8Args&, std::size_t row, std::size_t col);
+constexpr TileFn kTiles[kMaxRows + 1] = {nullptr, Tile<1>, Tile<2>, Tile<3>, Tile<4>};
+
+}  // namespace
+
+void GemmInt8Avx2(const GemmInt8Args& a) {
+  const std::size_t n_tiles = (a.m + kMaxRows - 1) / kMaxRows;
+  for (std::size_t col = 0; col < a.n; col += kLanes) {
+    for (std::size_t tile = 0; tile < n_tiles; ++tile) {
+      const std::size_t begin = a.m * tile / n_tiles;
+      const std::size_t end = a.m * (tile + 1) / n_tiles;
+      kTiles[end - begin](a, begin, col);
+    }
+  }
+}
+
+}  // namespace lattice::kernels
