@@ -16,7 +16,11 @@ constexpr std::uint32_t kMatchLimit = 20'000'000;
 constexpr std::uint32_t kHeapLimitKibibytes = 64 * 1024;
 constexpr std::size_t kMaxExpressionBytes = 64 * 1024;
 
-constexpr std::string_view kWordSet = "\\p{L}\\p{M}\\p{N}\\p{Pc}";
+// Insides of a class: letters by use, marks, digits and connectors; property White_Space.
+constexpr std::string_view kWordSet =
+    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
+constexpr std::string_view kSpaceSet = R"(\t-\r\x{85}\p{Z})";
+constexpr std::string_view kHexSet = "0-9A-Fa-f";
 
 // Rewrites what Oniguruma and PCRE2 spell alike but read differently.
 class Translator {
@@ -46,19 +50,26 @@ class Translator {
   Status Escape() {
     const std::string_view escape = in_.substr(at_, 2);
     at_ += escape.size();
-    if (escape == "\\w") {
-      out_ += in_class_ ? std::string(kWordSet) : "[" + std::string(kWordSet) + "]";
-    } else if (escape == "\\h") {
-      out_ += in_class_ ? "0-9A-Fa-f" : "[0-9A-Fa-f]";
-    } else if (escape == "\\W" && !in_class_) {
-      out_ += "[^" + std::string(kWordSet) + "]";
-    } else if (escape == "\\H" && !in_class_) {
-      out_ += "[^0-9A-Fa-f]";
-    } else if (escape == "\\W" || escape == "\\H") {
-      return Unsupported(std::string(escape) + " inside a class");
-    } else {
-      out_ += escape;
+    const std::string_view set = escape == "\\w" || escape == "\\W"   ? kWordSet
+                                 : escape == "\\s" || escape == "\\S" ? kSpaceSet
+                                 : escape == "\\h" || escape == "\\H" ? kHexSet
+                                                                      : "";
+    const bool negated = !set.empty() && escape[1] < 'a';
+    if (escape == "\\u" && at_ + 4 <= in_.size()) {
+      out_ += "\\x{" + std::string(in_.substr(at_, 4)) + "}";
+      at_ += 4;
+      return Ok();
     }
+    // Inside a class the negation of a set has no spelling; of \S the two readings differ by one
+    // code point (U+180E) only.
+    if (set.empty() || (in_class_ && escape == "\\S")) {
+      out_ += escape;
+      return Ok();
+    }
+    if (in_class_ && negated) return Unsupported(std::string(escape) + " inside a class");
+    if (!in_class_) out_ += negated ? "[^" : "[";
+    out_ += set;
+    if (!in_class_) out_ += "]";
     return Ok();
   }
 
