@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "tokenizers/char_map_blob.h"
 #include "tokenizers/normalizer.h"
 #include "tokenizers/unicode.h"
 
@@ -15,54 +16,16 @@ namespace {
 // Clusters of this many bytes or more are read code point by code point.
 constexpr std::size_t kLongCluster = 6;
 
-// A double-array trie of byte strings (darts-clone's layout). Reads outside the array end a walk.
-class DoubleArray {
- public:
-  explicit DoubleArray(std::vector<std::uint32_t> units) : units_(std::move(units)) {}
-
-  struct Match {
-    std::size_t length;
-    std::uint32_t value;
-  };
-
-  // The longest key (or the shortest) that `text` starts with.
-  std::optional<Match> Find(std::string_view text, bool longest) const {
-    std::optional<Match> found;
-    if (units_.empty()) return found;
-    std::size_t node = Offset(units_[0]);
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const auto byte = static_cast<unsigned char>(text[i]);
-      if (byte == 0) break;
-      node ^= byte;
-      if (node >= units_.size() || (units_[node] & 0x800000FFu) != byte) break;
-      const bool ends_key = ((units_[node] >> 8) & 1) != 0;
-      node ^= Offset(units_[node]);
-      if (!ends_key) continue;
-      if (node >= units_.size()) break;
-      found = Match{i + 1, units_[node] & 0x7FFFFFFFu};
-      if (!longest) break;
-    }
-    return found;
-  }
-
- private:
-  static std::size_t Offset(std::uint32_t unit) { return (unit >> 10) << ((unit & 0x200) >> 6); }
-
-  std::vector<std::uint32_t> units_;
-};
-
 class CharMap : public Normalizer {
  public:
-  CharMap(DoubleArray trie, std::string replacements, bool longest)
-      : trie_(std::move(trie)), replacements_(std::move(replacements)), longest_(longest) {}
+  explicit CharMap(CharMapBlob map) : map_(std::move(map)) {}
 
   Status Apply(AlignedText& text) const override {
     Changes changes;
     bool changed = false;
     const std::string_view all = text.view();
     for (std::size_t at = 0; at < all.size();) {
-      at += longest_ ? ReadLongest(all.substr(at), changes, changed)
-                     : ReadCluster(all.substr(at), changes, changed);
+      at += ReadCluster(all.substr(at), changes, changed);
     }
     if (!changed) return Ok();
     TextEdit edit(text);
@@ -72,12 +35,6 @@ class CharMap : public Normalizer {
 
  private:
   using Changes = std::vector<std::pair<char32_t, int>>;
-
-  std::optional<std::string_view> ReplacementAt(std::uint32_t offset) const {
-    if (offset > replacements_.size()) return std::nullopt;
-    const std::string_view rest = std::string_view(replacements_).substr(offset);
-    return rest.substr(0, rest.find('\0'));
-  }
 
   std::size_t ReadCluster(std::string_view rest, Changes& changes, bool& changed) const {
     const std::size_t length = GraphemeLength(rest);
@@ -100,23 +57,9 @@ class CharMap : public Normalizer {
 
   // Replaces the whole of `part` by what its shortest prefix in the map stands for.
   bool TryReplace(std::string_view part, Changes& changes) const {
-    const auto match = trie_.Find(part, /*longest=*/false);
-    const auto replacement = match ? ReplacementAt(match->value) : std::nullopt;
-    if (replacement) Append(part, *replacement, changes);
-    return replacement.has_value();
-  }
-
-  std::size_t ReadLongest(std::string_view rest, Changes& changes, bool& changed) const {
-    const auto match = trie_.Find(rest, /*longest=*/true);
-    const auto replacement = match ? ReplacementAt(match->value) : std::nullopt;
-    if (replacement && IsValidUtf8(rest.substr(0, match->length))) {
-      Append(rest.substr(0, match->length), *replacement, changes);
-      changed = true;
-      return match->length;
-    }
-    const Utf8Step step = DecodeUtf8(rest);
-    changes.emplace_back(step.scalar, 0);
-    return step.n_bytes;
+    const auto match = map_.Find(part, /*longest=*/false);
+    if (match) Append(part, match->replacement, changes);
+    return match.has_value();
   }
 
   // Additions count from the end; what is missing counts for the code point before.
@@ -133,39 +76,14 @@ class CharMap : public Normalizer {
     if (n_new < n_old && !changes.empty()) changes.back().second += n_new - n_old;
   }
 
-  DoubleArray trie_;
-  std::string replacements_;
-  bool longest_;
+  CharMapBlob map_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Normalizer>> MakeCharMap(std::string_view blob, bool longest) {
-  const auto read = [&](std::size_t at) {
-    std::uint32_t value = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-      value |= static_cast<std::uint32_t>(static_cast<unsigned char>(blob[at + i])) << (8 * i);
-    }
-    return value;
-  };
-  if (blob.size() < 4) {
-    return Error{ErrorCode::kCorruptData,
-                 "character map of " + std::to_string(blob.size()) + " bytes has no size field"};
-  }
-  const std::size_t n_bytes = read(0);
-  if (n_bytes % 4 != 0 || n_bytes > blob.size() - 4) {
-    return Error{ErrorCode::kCorruptData, "character map of " + std::to_string(blob.size()) +
-                                              " bytes says its trie has " +
-                                              std::to_string(n_bytes)};
-  }
-  std::vector<std::uint32_t> units(n_bytes / 4);
-  for (std::size_t i = 0; i < units.size(); ++i) units[i] = read(4 + 4 * i);
-  const std::string_view replacements = blob.substr(4 + n_bytes);
-  if (!IsValidUtf8(replacements)) {
-    return Error{ErrorCode::kCorruptData, "character map: replacements are not UTF-8"};
-  }
-  return std::unique_ptr<Normalizer>(
-      std::make_unique<CharMap>(DoubleArray(std::move(units)), std::string(replacements), longest));
+Result<std::unique_ptr<Normalizer>> MakeCharMap(std::string_view blob) {
+  LATTICE_TRY(CharMapBlob map, CharMapBlob::Parse(blob));
+  return std::unique_ptr<Normalizer>(std::make_unique<CharMap>(std::move(map)));
 }
 
 }  // namespace lattice::tokenizers

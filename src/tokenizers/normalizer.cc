@@ -192,7 +192,7 @@ Result<std::unique_ptr<Normalizer>> MakePrecompiled(const JsonView& spec) {
   LATTICE_TRY(const std::string_view text, encoded.String());
   const auto blob = DecodeBase64(text);
   if (!blob) return encoded.Complain("expected base64");
-  auto map = MakeCharMap(*blob, /*longest=*/false);
+  auto map = MakeCharMap(*blob);
   if (!map) return std::move(map).error().Within(encoded.where());
   return map;
 }

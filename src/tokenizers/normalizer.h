@@ -35,10 +35,9 @@ std::unique_ptr<Normalizer> MakeBertNormalizer(const BertNormalizerOptions& opti
 
 /// A SentencePiece character map ("precompiled_charsmap", decoded from base64).
 ///
-/// longest  at each position the longest entry of the map, as SentencePiece does; otherwise, as the
-///          reference reads the same map, the shortest entry that starts a grapheme cluster shorter
-///          than 6 bytes replaces the whole cluster, or else the same for each code point.
-/// Errors   kCorruptData when the map's sizes or offsets do not fit.
-Result<std::unique_ptr<Normalizer>> MakeCharMap(std::string_view blob, bool longest);
+/// As the reference reads it: the shortest entry that starts a grapheme cluster shorter than 6 bytes
+/// replaces the whole cluster, or else the same for each code point.
+/// Errors  kCorruptData when the map's sizes do not fit.
+Result<std::unique_ptr<Normalizer>> MakeCharMap(std::string_view blob);
 
 }  // namespace lattice::tokenizers
