@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+
+namespace lattice::vectors {
+
+/// The functions of one instruction set; dot.h has their contract.
+struct DotFns {
+  float (*dot)(const float* a, const float* b, std::size_t n);
+  float (*squared_distance)(const float* a, const float* b, std::size_t n);
+  void (*dot_and_norm)(const float* a, const float* b, std::size_t n, float* sums);
+  void (*dot_and_norms)(const float* a, const float* b, std::size_t n, float* sums);
+  void (*divide)(float* x, float divisor, std::size_t n);
+};
+
+extern const DotFns kDotScalar;
+extern const DotFns kDotAvx2;
+extern const DotFns kDotAvx512;
+extern const DotFns kDotNeon;
+
+}  // namespace lattice::vectors

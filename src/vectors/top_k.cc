@@ -1,0 +1,116 @@
+#include "vectors/top_k.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "vectors/similarity.h"
+
+namespace lattice::vectors {
+namespace {
+
+// Rows that one worker takes at least; smaller pieces cost more to hand out than to compute.
+constexpr std::size_t kGrainElements = std::size_t{1} << 15;
+
+// Says that a comes before b.
+struct IsBetter {
+  Metric metric;
+  bool operator()(const Neighbour& a, const Neighbour& b) const {
+    if (a.score == b.score) return a.index < b.index;
+    return metric == Metric::kSquaredEuclidean ? a.score < b.score : a.score > b.score;
+  }
+};
+
+// The best k of the rows that were offered.
+class Selection {
+ public:
+  Selection(Metric metric, std::size_t k) : better_{metric}, k_(k) { heap_.reserve(k); }
+
+  void Offer(const Neighbour& row) {
+    if (heap_.size() == k_) {  // The worst of the chosen is at the front.
+      if (!better_(row, heap_.front())) return;
+      std::ranges::pop_heap(heap_, better_);
+      heap_.back() = row;
+    } else {
+      heap_.push_back(row);
+    }
+    std::ranges::push_heap(heap_, better_);
+  }
+
+  const std::vector<Neighbour>& chosen() const { return heap_; }
+
+  std::vector<Neighbour> Sorted() && {
+    std::ranges::sort(heap_, better_);
+    return std::move(heap_);
+  }
+
+ private:
+  IsBetter better_;
+  std::size_t k_;
+  std::vector<Neighbour> heap_;
+};
+
+class Scorer {
+ public:
+  Scorer(const DotFns& fns, std::span<const float> query, Metric metric)
+      : fns_(fns),
+        query_(query),
+        metric_(metric),
+        norm_(fns.dot(query.data(), query.data(), query.size())) {}
+
+  float operator()(std::span<const float> row) const {
+    switch (metric_) {
+      case Metric::kCosine:
+        return CosineWithNorm(fns_, query_, norm_, row);
+      case Metric::kDot:
+        return fns_.dot(query_.data(), row.data(), row.size());
+      case Metric::kSquaredEuclidean:
+        return fns_.squared_distance(query_.data(), row.data(), row.size());
+    }
+    return NAN;
+  }
+
+ private:
+  const DotFns& fns_;
+  std::span<const float> query_;
+  Metric metric_;
+  float norm_;
+};
+
+}  // namespace
+
+Result<std::vector<Neighbour>> TopK(const DotFns& fns, ThreadPool& pool,
+                                    std::span<const float> query, std::span<const float> matrix,
+                                    std::size_t k, Metric metric) {
+  const std::size_t dims = query.size();
+  LATTICE_CHECK(dims > 0 && matrix.size() % dims == 0);
+  const std::size_t n_rows = matrix.size() / dims;
+  k = std::min(k, n_rows);
+  if (k == 0) return std::vector<Neighbour>();
+  const Scorer score(fns, query, metric);
+  Selection best(metric, k);
+  std::size_t bad_row = n_rows;
+  std::mutex mutex;
+  pool.ParallelFor(n_rows, kGrainElements / dims + 1, [&](std::size_t begin, std::size_t end) {
+    Selection own(metric, std::min(k, end - begin));
+    std::size_t row = begin;
+    for (; row < end; ++row) {
+      const float s = score(matrix.subspan(row * dims, dims));
+      if (!std::isfinite(s)) break;
+      own.Offer({row, s});
+    }
+    const std::scoped_lock lock(mutex);
+    if (row < end) bad_row = std::min(bad_row, row);
+    for (const Neighbour& chosen : own.chosen()) best.Offer(chosen);
+  });
+  if (bad_row < n_rows) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "row " + std::to_string(bad_row) +
+                     " holds a value that is not finite, or its score is too large for f32"};
+  }
+  return std::move(best).Sorted();
+}
+
+}  // namespace lattice::vectors
