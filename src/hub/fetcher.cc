@@ -70,7 +70,8 @@ class FetchLoop {
       LATTICE_TRY_VOID(CollectFinished());
       tick();
       if (std::ranges::all_of(tasks_, &Task::finished)) return Ok();
-      curl_multi_poll(multi_.get(), nullptr, 0, kPollMs, nullptr);
+      // A request that has just ended may be followed by another at once.
+      curl_multi_poll(multi_.get(), nullptr, 0, settled_ ? 0 : kPollMs, nullptr);
     }
   }
 
@@ -109,8 +110,10 @@ class FetchLoop {
 
   Status CollectFinished() {
     int n_left = 0;
+    settled_ = false;
     while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &n_left)) {
       if (message->msg != CURLMSG_DONE) continue;
+      settled_ = true;
       const CURLcode code = message->data.result;  // the message dies with the handle
       char* owner = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
@@ -206,6 +209,7 @@ class FetchLoop {
   const FetchOptions& options_;
   FetchReport& report_;
   Multi multi_;
+  bool settled_ = false;     // a request ended in this round
   std::vector<Task> tasks_;  // never resized after construction: curl holds pointers into it
 };
 
