@@ -39,7 +39,7 @@ RopeTable MakePlainRopeTable(const RopeContext& context);
 /// neither get `default_theta`; 0 makes that an error. Two different values for one base are an
 /// error.
 struct RopeKeys {
-  std::string_view layer_type;
+  std::string_view layer_type = {};
   std::string_view theta_key = "rope_theta";
   bool scaled = true;
   double default_theta = 10000.0;
