@@ -1,5 +1,8 @@
 #include "kernels/cpu/linear/linear.h"
 
+#include <utility>
+
+#include "kernels/cpu/linear/linear_bf16.h"
 #include "kernels/cpu/linear/linear_f32.h"
 #include "kernels/cpu/linear/linear_int8.h"
 #include "kernels/cpu/linear/stacked_rows.h"
@@ -11,14 +14,16 @@ Result<std::unique_ptr<LinearWeights>> MakeCpuLinear(ThreadPool& pool, PanelAren
                                                      std::span<const HostTensor> biases,
                                                      Precision precision, CpuFeatures features) {
   LATTICE_TRY(const StackedRows weights, StackedRows::Make(matrices, biases));
-  if (precision == Precision::kInt8) {
-    LATTICE_TRY(auto layer, MakeLinearInt8(pool, arena, weights, features));
-    return std::unique_ptr<LinearWeights>(std::move(layer));
+  switch (precision) {
+    case Precision::kF32:
+      return std::unique_ptr<LinearWeights>(MakeLinearF32(pool, arena, weights, features));
+    case Precision::kBf16:
+      return std::unique_ptr<LinearWeights>(MakeLinearBf16(pool, arena, weights, features));
+    case Precision::kInt8:
+      break;
   }
-  if (precision != Precision::kF32) {
-    return Error{ErrorCode::kUnsupported, "linear layers are computed in f32 or int8 only"};
-  }
-  return std::unique_ptr<LinearWeights>(MakeLinearF32(pool, arena, weights, features));
+  LATTICE_TRY(auto layer, MakeLinearInt8(pool, arena, weights, features));
+  return std::unique_ptr<LinearWeights>(std::move(layer));
 }
 
 }  // namespace lattice::kernels

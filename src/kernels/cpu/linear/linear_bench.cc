@@ -39,8 +39,8 @@ void Layer(benchmark::State& state, Precision precision, Activation activation) 
 }
 
 int Register() {
-  const std::pair<const char*, Precision> precisions[] = {{"f32", Precision::kF32},
-                                                          {"int8", Precision::kInt8}};
+  const std::pair<const char*, Precision> precisions[] = {
+      {"f32", Precision::kF32}, {"bf16", Precision::kBf16}, {"int8", Precision::kInt8}};
   for (const auto& [name, precision] : precisions) {
     for (const bool gelu : {false, true}) {
       const Activation activation = gelu ? Activation::kGeluErf : Activation::kNone;

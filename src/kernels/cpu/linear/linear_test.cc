@@ -57,7 +57,7 @@ class Layer {
   std::unique_ptr<LinearWeights> weights_;
 };
 
-constexpr Precision kPrecisions[] = {Precision::kF32, Precision::kInt8};
+constexpr Precision kPrecisions[] = {Precision::kF32, Precision::kBf16, Precision::kInt8};
 
 TEST(LinearTest, BitsDoNotDependOnThreadsOrOnTheBatch) {
   constexpr std::size_t kRows = 230, kInputs = 300, kOutputs = 145;
@@ -131,6 +131,8 @@ double RelativeError(Precision precision) {
 
 TEST(LinearTest, ErrorsAreThoseOfThePrecision) {
   EXPECT_LT(RelativeError(Precision::kF32), 5e-7);
+  // Two roundings to 8 bits of mantissa, each uniform within 2^-9 of a value.
+  EXPECT_LT(RelativeError(Precision::kBf16), 0.0025);
   // Steps of 1/127 of the largest weight and of 1/255 of a row's range, both about three deviations
   // wide: a uniform error of 0.7 % of a deviation each.
   EXPECT_LT(RelativeError(Precision::kInt8), 0.012);

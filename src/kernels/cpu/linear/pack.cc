@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/gemm_bf16/gemm_bf16.h"
 #include "kernels/cpu/gemm_f32/gemm_f32.h"
 #include "kernels/cpu/gemm_int8/gemm_int8.h"
 #include "lattice/check.h"
+#include "numeric/float16.h"
 
 namespace lattice::kernels {
 namespace {
@@ -59,6 +61,15 @@ bool QuantiseOutput(std::span<const float> values, std::int8_t* q, float& scale,
   return true;
 }
 
+// Lays one output's weights into its panel, `group` inputs together; `to` is the output's first
+// place.
+template <typename T>
+void SpreadGroups(std::span<const T> row, std::size_t group, std::size_t panel_outputs, T* to) {
+  for (std::size_t t = 0; t < row.size(); t += group) {
+    std::memcpy(to + t * panel_outputs, row.data() + t, group * sizeof(T));
+  }
+}
+
 }  // namespace
 
 void PackF32(ThreadPool& pool, const StackedRows& weights, std::span<float> panels) {
@@ -68,6 +79,29 @@ void PackF32(ThreadPool& pool, const StackedRows& weights, std::span<float> pane
   pool.ParallelFor(n_panels, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       PackF32Panel(weights, p, panels.data() + p * panel_size);
+    }
+  });
+}
+
+void PackBf16(ThreadPool& pool, const StackedRows& weights, std::size_t group, std::size_t padded,
+              std::span<std::uint16_t> panels) {
+  const std::size_t outputs = weights.outputs(), inputs = weights.inputs();
+  const std::size_t n_panels = (outputs + kBf16PanelOutputs - 1) / kBf16PanelOutputs;
+  LATTICE_CHECK(padded >= inputs && padded % group == 0);
+  LATTICE_CHECK(panels.size() == n_panels * kBf16PanelOutputs * padded);
+  pool.ParallelFor(n_panels, 1, [&](std::size_t begin, std::size_t end) {
+    std::vector<float> values(inputs);
+    std::vector<std::uint16_t> rounded(padded);
+    for (std::size_t j = begin * kBf16PanelOutputs; j < end * kBf16PanelOutputs; ++j) {
+      if (j < outputs) {
+        weights.Read(j, 0, values);
+        std::ranges::transform(values, rounded.begin(), F32ToBf16);
+      } else {
+        std::ranges::fill(rounded, std::uint16_t{0});
+      }
+      const std::size_t row = j % kBf16PanelOutputs;
+      SpreadGroups<std::uint16_t>(rounded, group, kBf16PanelOutputs,
+                                  panels.data() + (j - row) * padded + row * group);
     }
   });
 }
@@ -91,10 +125,8 @@ Status PackInt8(ThreadPool& pool, const StackedRows& weights, std::size_t group,
         if (!QuantiseOutput(values, q.data(), out.scale[j], out.sum[j])) bad_output = j;
       }
       const std::size_t row = j % kInt8PanelOutputs;
-      std::int8_t* to = out.panels.data() + (j - row) * padded + row * group;
-      for (std::size_t t = 0; t < padded; t += group) {
-        std::memcpy(to + t * kInt8PanelOutputs, q.data() + t, group);
-      }
+      SpreadGroups<std::int8_t>(q, group, kInt8PanelOutputs,
+                                out.panels.data() + (j - row) * padded + row * group);
     }
   });
   if (bad_output < outputs) {

@@ -12,6 +12,11 @@ namespace lattice::kernels {
 /// Writes the layout of gemm_f32.h; panels.size() = ceil(outputs / 32) * inputs * 32.
 void PackF32(ThreadPool& pool, const StackedRows& weights, std::span<float> panels);
 
+/// Rounds to bf16 and writes the layout of gemm_bf16.h; panels.size() = ceil(outputs / 32) * 32 *
+/// padded.
+void PackBf16(ThreadPool& pool, const StackedRows& weights, std::size_t group, std::size_t padded,
+              std::span<std::uint16_t> panels);
+
 /// Where PackInt8 writes: see gemm_int8.h. Sizes are ceil(outputs / 32) * 32, times `padded` for
 /// panels.
 struct Int8Weights {
