@@ -102,8 +102,19 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::FromFolder(const fs::path& f
     if (!tokenizer) return std::move(tokenizer).error().Within(folder.string());
     return tokenizer;
   }
+  for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"}) {
+    const fs::path file = folder / name;
+    if (!Exists(file)) continue;
+    LATTICE_TRY(const std::string model, ReadFile(file, kMaxFileBytes));
+    auto tokenizer = FromSentencePiece(model);
+    if (!tokenizer) return std::move(tokenizer).error().Within(file.string());
+    return tokenizer;
+  }
   if (Exists(folder / "vocab.txt")) return FromVocabTxt(folder);
-  return Error{ErrorCode::kNotFound, folder.string() + ": no tokenizer.json or vocab.txt"};
+  return Error{ErrorCode::kNotFound,
+               folder.string() +
+                   ": no tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model or "
+                   "vocab.txt"};
 }
 
 }  // namespace lattice::tokenizers
