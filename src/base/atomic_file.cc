@@ -61,6 +61,20 @@ Status AtomicFile::Append(std::span<const std::byte> content) {
   return Append(std::string_view(reinterpret_cast<const char*>(content.data()), content.size()));
 }
 
+Status AtomicFile::Overwrite(std::size_t offset, std::string_view content) {
+  LATTICE_CHECK(fd_ >= 0);
+  while (!content.empty()) {
+    const ssize_t n = pwrite(fd_, content.data(), content.size(), static_cast<off_t>(offset));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return SystemError(temporary_, "write");
+    }
+    content.remove_prefix(static_cast<std::size_t>(n));
+    offset += static_cast<std::size_t>(n);
+  }
+  return Ok();
+}
+
 Status AtomicFile::Commit() {
   LATTICE_CHECK(fd_ >= 0);
   if (fchmod(fd_, 0644) != 0 || fsync(fd_) != 0) return SystemError(temporary_, "write");

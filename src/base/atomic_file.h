@@ -34,6 +34,8 @@ class AtomicFile {
 
   Status Append(std::string_view content);
   Status Append(std::span<const std::byte> content);
+  /// Replaces bytes that were appended before: for a header that counts what follows it.
+  Status Overwrite(std::size_t offset, std::string_view content);
 
   /// Syncs, renames, syncs the folder. Nothing may be appended afterwards.
   Status Commit();

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/atomic_file.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 
@@ -38,6 +39,16 @@ TEST_F(FilesTest, AReaderOfTheOldFileKeepsItsBytes) {
   ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "n"));
   EXPECT_EQ(mapped->bytes().size(), 9u);
   EXPECT_EQ(static_cast<char>(mapped->bytes()[8]), 's');
+}
+
+TEST_F(FilesTest, OverwriteChangesAppendedBytesOnly) {
+  auto file = AtomicFile::Create(folder_ / "f");
+  ASSERT_TRUE(file.has_value());
+  ASSERT_TRUE(file->Append("0000 rows"));
+  ASSERT_TRUE(file->Overwrite(1, "12"));
+  ASSERT_TRUE(file->Append("!"));
+  ASSERT_TRUE(file->Commit());
+  EXPECT_EQ(*ReadFile(folder_ / "f", 100), "0120 rows!");
 }
 
 TEST_F(FilesTest, LimitIsAnError) {

@@ -1,0 +1,95 @@
+#include "apps/embedding_flags.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "apps/progress_bar.h"
+
+namespace lattice::apps {
+namespace {
+
+template <typename Value>
+struct Name {
+  std::string_view name;
+  Value value;
+};
+
+constexpr Name<ComputePrecision> kPrecisions[] = {{"f32", ComputePrecision::kF32},
+                                                  {"bf16", ComputePrecision::kBf16},
+                                                  {"int8", ComputePrecision::kInt8}};
+constexpr Name<Role> kRoles[] = {
+    {"query", Role::kQuery}, {"passage", Role::kPassage}, {"none", Role::kNone}};
+constexpr Name<Pooling> kPoolings[] = {{"cls", Pooling::kCls},
+                                       {"mean", Pooling::kMean},
+                                       {"last", Pooling::kLast},
+                                       {"max", Pooling::kMax},
+                                       {"mean_sqrt_len", Pooling::kMeanSqrtLength},
+                                       {"weighted_mean", Pooling::kWeightedMean}};
+
+template <typename Value, std::size_t kCount>
+Result<Value> Parse(const Name<Value> (&names)[kCount], std::string_view what,
+                    std::string_view text) {
+  std::string known;
+  for (const Name<Value>& name : names) {
+    if (name.name == text) return name.value;
+    known += (known.empty() ? "" : ", ") + std::string(name.name);
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               "unknown " + std::string(what) + " '" + std::string(text) + "'; known: " + known};
+}
+
+}  // namespace
+
+void DeclareEmbeddingFlags(CLI::App& arguments, EmbeddingFlags& flags) {
+  arguments
+      .add_option("-m,--model", flags.model, "Folder, known name or OWNER/NAME (all-minilm-l6-v2)")
+      ->type_name("MODEL");
+  arguments
+      .add_option("--precision", flags.precision,
+                  "Arithmetic: f32 (exact), bf16 or int8 (faster)")
+      ->check(CLI::IsMember({"f32", "bf16", "int8"}))
+      ->capture_default_str();
+  arguments.add_option("-t,--threads", flags.threads, "Worker threads (all processors)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1024}));
+}
+
+Result<std::unique_ptr<EmbeddingService>> OpenService(const EmbeddingFlags& flags,
+                                                      const AppContext& context) {
+  EmbeddingServiceOptions options;
+  options.model_cache = context.environment.model_cache;
+  options.offline = context.environment.offline;
+  options.hub_endpoint = context.environment.hub_endpoint;
+  options.hub_token = context.environment.hub_token;
+  options.n_threads = flags.threads;
+  options.instruction_set = context.instruction_set;
+  LATTICE_TRY(options.precision, ParsePrecision(flags.precision));
+  if (LogSink log = context.Log()) {
+    options.log = [log](std::string_view message) { log(LogLevel::kInfo, message); };
+  }
+  if (!context.quiet) options.progress = MakeProgressSink(ProgressUnit::kBytes);
+  return MakeEmbeddingService(std::move(options));
+}
+
+Result<ComputePrecision> ParsePrecision(std::string_view name) {
+  return Parse(kPrecisions, "precision", name);
+}
+Result<Role> ParseRole(std::string_view name) { return Parse(kRoles, "role", name); }
+Result<Pooling> ParsePooling(std::string_view name) { return Parse(kPoolings, "pooling", name); }
+
+std::string_view PoolingName(Pooling pooling) {
+  const auto* found = std::find_if(std::begin(kPoolings), std::end(kPoolings),
+                                   [&](const auto& row) { return row.value == pooling; });
+  return found == std::end(kPoolings) ? "unknown" : found->name;
+}
+
+std::optional<std::string> TruncationRemark(std::span<const TextUsage> usage) {
+  const auto n = std::count_if(usage.begin(), usage.end(),
+                               [](const TextUsage& text) { return text.truncated(); });
+  if (n == 0) return std::nullopt;
+  return std::to_string(n) + " of " + std::to_string(usage.size()) +
+         " texts were longer than the model reads and were cut";
+}
+
+}  // namespace lattice::apps
