@@ -1,14 +1,30 @@
 #include "apps/command.h"
+#include "apps/command_bench.h"
+#include "apps/command_detokenize.h"
+#include "apps/command_doctor.h"
+#include "apps/command_embed.h"
+#include "apps/command_forward.h"
 #include "apps/command_models.h"
 #include "apps/command_pull.h"
+#include "apps/command_rerank.h"
 #include "apps/command_rm.h"
 #include "apps/command_show.h"
+#include "apps/command_similarity.h"
+#include "apps/command_tokenize.h"
 
 namespace lattice::apps {
 namespace {
 
 constexpr Command kCommands[] = {
     {"pull", "Fetch a model into the cache", DeclarePull},
+    {"embed", "Turn texts into vectors", DeclareEmbed},
+    {"similarity", "How alike two texts are", DeclareSimilarity},
+    {"rerank", "Order texts by how well they answer a query", DeclareRerank},
+    {"tokenize", "Texts to token ids", DeclareTokenize},
+    {"detokenize", "Token ids to text", DeclareDetokenize},
+    {"bench", "How fast a model runs on this machine", DeclareBench},
+    {"doctor", "What this machine and a model on it can do", DeclareDoctor},
+    {"forward", "Run a model once on given ids, to compare with references", DeclareForward},
     {"models", "List the models on this machine, or those with a short name", DeclareModels},
     {"show", "What a model is and where it lies", DeclareShow},
     {"rm", "Remove a model from the cache", DeclareRm},

@@ -47,8 +47,7 @@ void DeclareEmbeddingFlags(CLI::App& arguments, EmbeddingFlags& flags) {
       .add_option("-m,--model", flags.model, "Folder, known name or OWNER/NAME (all-minilm-l6-v2)")
       ->type_name("MODEL");
   arguments
-      .add_option("--precision", flags.precision,
-                  "Arithmetic: f32 (exact), bf16 or int8 (faster)")
+      .add_option("--precision", flags.precision, "Arithmetic: f32 (exact), bf16 or int8 (faster)")
       ->check(CLI::IsMember({"f32", "bf16", "int8"}))
       ->capture_default_str();
   arguments.add_option("-t,--threads", flags.threads, "Worker threads (all processors)")

@@ -71,13 +71,13 @@ Result<std::optional<std::string>> TextInput::State::ReadLine() {
     }
     const char* from = buffer.data() + begin;
     const void* found = std::memchr(from, '\n', end - begin);
-    const std::size_t n =
-        found == nullptr ? end - begin
-                         : static_cast<std::size_t>(static_cast<const char*>(found) - from);
+    const std::size_t n = found == nullptr
+                              ? end - begin
+                              : static_cast<std::size_t>(static_cast<const char*>(found) - from);
     if (text.size() + n > kMaxLineBytes) {
-      return Error{ErrorCode::kResourceExhausted,
-                   name + " line " + std::to_string(line + 1) + ": longer than " +
-                       std::to_string(kMaxLineBytes) + " bytes"};
+      return Error{ErrorCode::kResourceExhausted, name + " line " + std::to_string(line + 1) +
+                                                      ": longer than " +
+                                                      std::to_string(kMaxLineBytes) + " bytes"};
     }
     text.append(from, n);
     begin += n;

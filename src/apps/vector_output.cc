@@ -154,9 +154,9 @@ class TableOutput : public VectorOutput {
 
   Status Append(const std::vector<std::string>& texts, const Embeddings& embeddings) override {
     if (texts_.size() + texts.size() > kMaxTableTexts) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "a table holds at most " + std::to_string(kMaxTableTexts) +
-                       " texts; use --format json, jsonl or npy"};
+      return Error{ErrorCode::kInvalidArgument, "a table holds at most " +
+                                                    std::to_string(kMaxTableTexts) +
+                                                    " texts; use --format json, jsonl or npy"};
     }
     texts_.insert(texts_.end(), texts.begin(), texts.end());
     all_.dimensions = embeddings.dimensions;

@@ -1,0 +1,180 @@
+#include "apps/command_forward.h"
+
+#include <charconv>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/embedding_flags.h"
+#include "base/cpu_features.h"
+#include "base/thread_pool.h"
+#include "hub/hub.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "models/model.h"
+#include "weights/safetensors_writer.h"
+
+namespace lattice::apps {
+namespace {
+
+struct Arguments {
+  EmbeddingFlags model;
+  std::string ids;
+  std::string type_ids;
+  bool hidden = false;
+  std::string output;
+};
+
+struct NamedMatrix {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::vector<float> values;
+};
+
+/// "1 2,3" -> {1, 2, 3}
+Result<std::vector<TokenId>> ParseIds(std::string_view text, std::string_view flag) {
+  std::vector<TokenId> ids;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    if (*at == ' ' || *at == ',' || *at == '\n' || *at == '\t') {
+      ++at;
+      continue;
+    }
+    TokenId id = 0;
+    const auto [next, code] = std::from_chars(at, end, id);
+    if (code != std::errc() || next == at) {
+      return Error{ErrorCode::kInvalidArgument, std::string(flag) + ": '" + std::string(at, end) +
+                                                    "' does not start with a number"};
+    }
+    ids.push_back(id);
+    at = next;
+  }
+  return ids;
+}
+
+Status CheckIds(const std::vector<TokenId>& ids, const models::ModelInfo& info) {
+  if (ids.empty()) return Error{ErrorCode::kInvalidArgument, "--ids is empty"};
+  if (ids.size() > info.max_tokens) {
+    return Error{ErrorCode::kInvalidArgument, std::to_string(ids.size()) +
+                                                  " ids, but the model reads at most " +
+                                                  std::to_string(info.max_tokens)};
+  }
+  for (const TokenId id : ids) {
+    if (id < 0 || static_cast<std::size_t>(id) >= info.vocab) {
+      return Error{ErrorCode::kInvalidArgument, "id " + std::to_string(id) +
+                                                    " is outside the vocabulary of " +
+                                                    std::to_string(info.vocab)};
+    }
+  }
+  return Ok();
+}
+
+Result<std::vector<std::uint8_t>> Segments(std::string_view text, std::size_t n_ids) {
+  LATTICE_TRY(const std::vector<TokenId> values, ParseIds(text, "--type-ids"));
+  if (!values.empty() && values.size() != n_ids) {
+    return Error{ErrorCode::kInvalidArgument, "--type-ids has " + std::to_string(values.size()) +
+                                                  " numbers for " + std::to_string(n_ids) + " ids"};
+  }
+  std::vector<std::uint8_t> segments;
+  for (const TokenId value : values) {
+    if (value != 0 && value != 1) {
+      return Error{ErrorCode::kInvalidArgument, "--type-ids: each must be 0 or 1"};
+    }
+    segments.push_back(static_cast<std::uint8_t>(value));
+  }
+  return segments;
+}
+
+NamedMatrix ReadMatrix(std::string name, const kernels::Buffer& buffer, kernels::Backend& backend) {
+  NamedMatrix matrix{std::move(name), {buffer.rows(), buffer.cols()}, {}};
+  matrix.values.resize(buffer.rows() * buffer.cols());
+  backend.Read(buffer, matrix.values);
+  return matrix;
+}
+
+Status Write(const std::string& file, const std::vector<NamedMatrix>& matrices) {
+  std::vector<weights::TensorSpec> specs;
+  for (const NamedMatrix& matrix : matrices) {
+    specs.push_back({matrix.name, Dtype::kF32, matrix.shape});
+  }
+  LATTICE_TRY(auto writer, weights::SafetensorsWriter::Create(file, std::move(specs)));
+  for (const NamedMatrix& matrix : matrices) LATTICE_TRY_VOID(writer.Append(matrix.values));
+  return writer.Finish();
+}
+
+Result<std::vector<NamedMatrix>> Compute(const models::Model& model, const models::Batch& batch,
+                                         bool hidden, kernels::Backend& backend) {
+  const models::ModelInfo& info = model.info();
+  if (!hidden && !info.has_lm_head && info.n_labels == 0) {
+    return Error{ErrorCode::kUnsupported,
+                 "a " + info.architecture + " model without a head gives no logits; use --hidden"};
+  }
+  std::vector<NamedMatrix> matrices;
+  models::Workspace workspace(backend);
+  const auto keep = [&](std::size_t layer, const kernels::Buffer& states) {
+    matrices.push_back(ReadMatrix("hidden." + std::to_string(layer), states, backend));
+  };
+  const models::HiddenTap tap(keep);
+  if (hidden || info.has_lm_head) {
+    const kernels::Buffer& last = model.Forward(batch, workspace, hidden ? &tap : nullptr);
+    if (info.has_lm_head) {
+      matrices.push_back(ReadMatrix("logits", model.Logits(last, {}, workspace), backend));
+    }
+  }
+  if (info.n_labels > 0) {
+    NamedMatrix scores = ReadMatrix("logits", model.Classify(batch, workspace), backend);
+    scores.shape = {info.n_labels};
+    matrices.push_back(std::move(scores));
+  }
+  return matrices;
+}
+
+Status Forward(const Arguments& arguments, const AppContext& context) {
+  LATTICE_TRY(const hub::ResolvedModel resolved,
+              hub::Resolve(arguments.model.model, context.Hub()));
+  LATTICE_TRY(const ComputePrecision precision, ParsePrecision(arguments.model.precision));
+  CpuFeatures features = CpuFeatures::Detect();
+  if (!context.instruction_set.empty()) {
+    LATTICE_TRY(features, CpuFeatures::Named(context.instruction_set));
+  }
+  ThreadPool pool(arguments.model.threads != 0 ? arguments.model.threads
+                                               : ThreadPool::DefaultThreads());
+  const std::unique_ptr<kernels::Backend> backend = kernels::MakeCpuBackend(pool, features);
+  LATTICE_TRY(const auto model, models::LoadModel(resolved.path, *backend,
+                                                  static_cast<kernels::Precision>(precision)));
+  LATTICE_TRY(const std::vector<TokenId> ids, ParseIds(arguments.ids, "--ids"));
+  LATTICE_TRY_VOID(CheckIds(ids, model->info()));
+  LATTICE_TRY(const std::vector<std::uint8_t> segments, Segments(arguments.type_ids, ids.size()));
+  const models::SequenceRows rows{0, static_cast<std::uint32_t>(ids.size())};
+  const models::Batch batch{ids, segments, {&rows, 1}, {}};
+  LATTICE_TRY(const std::vector<NamedMatrix> matrices,
+              Compute(*model, batch, arguments.hidden, *backend));
+  return Write(arguments.output, matrices);
+}
+
+}  // namespace
+
+Action DeclareForward(CLI::App& arguments, const AppContext& context) {
+  static_assert(static_cast<int>(ComputePrecision::kInt8) ==
+                static_cast<int>(kernels::Precision::kInt8));
+  const auto parsed = std::make_shared<Arguments>();
+  DeclareEmbeddingFlags(arguments, parsed->model);
+  arguments.add_option("--ids", parsed->ids, "Token ids, as \"1 2 3\"")->required();
+  arguments.add_option("--type-ids", parsed->type_ids, "Segment of each id, 0 or 1 (all 0)");
+  arguments.add_flag("--hidden", parsed->hidden,
+                     "Write hidden.0 (after the embedding) to hidden.L (what the head reads) too");
+  arguments.add_option("-o,--output", parsed->output, "The .safetensors file to write")
+      ->type_name("FILE")
+      ->required();
+  arguments.footer(
+      "\nRuns the model once on given ids and writes what it computed, to compare with "
+      "references:\n"
+      "decoders logits [n_tokens, vocab]; cross-encoders logits [n_labels].\n"
+      "\nExample:\n"
+      "  lattice forward --model FOLDER --ids \"101 7592 102\" --hidden --output out.safetensors");
+  return [parsed, &context] { return Forward(*parsed, context); };
+}
+
+}  // namespace lattice::apps
