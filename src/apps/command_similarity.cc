@@ -25,7 +25,7 @@ Status Compare(const Arguments& arguments, const AppContext& context) {
   request.stop = context.stop;
   const std::array<std::string, 2> texts = {arguments.first, arguments.second};
   LATTICE_TRY(const Embeddings vectors, service->Embed(texts, request));
-  LATTICE_TRY(const float cosine, Cosine(vectors[0], vectors[1]));
+  LATTICE_TRY(const float cosine, VectorOps().Cosine(vectors[0], vectors[1]));
   if (const auto remark = TruncationRemark(vectors.usage)) {
     if (const LogSink log = context.Log()) log(LogLevel::kWarning, *remark);
   }

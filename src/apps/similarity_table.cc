@@ -46,7 +46,7 @@ std::string SimilarityTable(const std::vector<std::string>& texts, const Embeddi
   for (std::size_t i = 0; i < texts.size(); ++i) {
     table += Cell("%2.0f  ", static_cast<double>(i + 1)) + Label(texts[i]);
     for (std::size_t j = 0; j < texts.size(); ++j) {
-      const Result<float> cosine = Cosine(embeddings[i], embeddings[j]);
+      const Result<float> cosine = VectorOps().Cosine(embeddings[i], embeddings[j]);
       table += cosine ? Cell("%7.3f", static_cast<double>(*cosine)) : std::string("      -");
     }
     table += '\n';
