@@ -9,11 +9,16 @@
 #     TEST_DEPS kernels_cpu
 #     BENCHES safetensors_bench.cc)
 add_library(lattice_options INTERFACE)
-target_include_directories(lattice_options INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+# Warnings and src are for this build; whoever links the installed package sees include only.
+target_include_directories(lattice_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_options(lattice_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -ffp-contract=off
-  $<$<CONFIG:Debug>:-Werror>)
-target_compile_definitions(lattice_options INTERFACE LATTICE_VERSION="${PROJECT_VERSION}")
+  "$<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wnon-virtual-dtor>"
+  $<BUILD_INTERFACE:-ffp-contract=off>
+  $<BUILD_INTERFACE:$<$<CONFIG:Debug>:-Werror>>)
+target_compile_definitions(lattice_options INTERFACE
+  $<BUILD_INTERFACE:LATTICE_VERSION="${PROJECT_VERSION}">)
 target_link_libraries(lattice_options INTERFACE Threads::Threads)
 
 function(lattice_room name)
@@ -23,6 +28,9 @@ function(lattice_room name)
   foreach(dep IN LISTS arg_DEPS)
     target_link_libraries(lattice_${name} PUBLIC lattice_${dep})
   endforeach()
+  # Under lib/lattice: what an archive holds is nobody's business but the package's.
+  install(TARGETS lattice_${name} EXPORT lattice_targets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/lattice)
   if(LATTICE_BUILD_TESTS)
     foreach(src IN LISTS arg_TESTS)
       lattice_test(${name} ${src} ${arg_TEST_DEPS})
