@@ -1,0 +1,180 @@
+"""The command line as scripts see it, on the tiny models. Usage: cli_test.py BINARY FIXTURES"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY, FIXTURES = sys.argv[1:3]
+BERT = f"{FIXTURES}/bert"
+
+
+def lattice(*arguments, stdin="", env=None):
+    environment = dict(os.environ, LATTICE_OFFLINE="1", **(env or {}))
+    return subprocess.run([BINARY, *arguments], input=stdin.encode(), capture_output=True,
+                          env=environment, timeout=120)
+
+
+def read_safetensors(path):
+    with open(path, "rb") as f:
+        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+        data = f.read()
+    out = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            out[name] = (entry["shape"], struct.unpack(f"<{(end - begin) // 4}f", data[begin:end]))
+    return out
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name, content=None):
+        path = os.path.join(self.folder.name, name)
+        if content is not None:
+            with open(path, "wb") as f:
+                f.write(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def run_ok(self, *arguments, **kwargs):
+        done = lattice(*arguments, **kwargs)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return done.stdout.decode()
+
+    def run_bad(self, status, fragment, *arguments, **kwargs):
+        done = lattice(*arguments, **kwargs)
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        self.assertIn(fragment, done.stderr.decode() + done.stdout.decode())
+
+    def test_exit_status(self):
+        self.assertIn("embed", self.run_ok("--help"))
+        self.assertRegex(self.run_ok("--version"), r"^lattice \d+\.\d+\.\d+\n$")
+        self.run_bad(2, "subcommand", )
+        self.run_bad(2, "--frobnicate", "embed", "--frobnicate", "x")
+        self.run_bad(2, "", "embed", "--dimensions", "-3", "x")
+        self.run_bad(1, "/nowhere", "embed", "--model", "/nowhere", "x")
+        self.run_bad(1, "avx9", "--cpu", "avx9", "embed", "--model", BERT, "x")
+
+    def test_json_is_all_of_stdout(self):
+        out = json.loads(self.run_ok("embed", "--model", BERT, "one", "two", "--json"))
+        self.assertEqual(out["dimensions"], 48)
+        self.assertEqual([len(v) for v in out["embeddings"]], [48, 48])
+        self.assertEqual([u["truncated"] for u in out["usage"]], [False, False])
+
+    def test_every_input_gives_the_same_vectors(self):
+        texts = ["Hello, world!", "", "emoji \U0001f468‍\U0001f469‍\U0001f467", "a\tb"]
+        lines = self.path("t.txt", "\n".join(texts) + "\n")
+        jsonl = self.path("t.jsonl", "".join(json.dumps({"text": t, "id": 1}) + "\n" for t in texts))
+        strings = self.path("s.jsonl", "\n".join(json.dumps(t) for t in texts))
+        want = json.loads(self.run_ok("embed", "--model", BERT, "--json", "--", *texts))["embeddings"]
+        for arguments, stdin in ((("-i", lines), ""), (("-i", jsonl), ""), (("-i", strings), ""),
+                                 (("-i", "-"), "\r\n".join(texts)), ((), "\n".join(texts))):
+            got = self.run_ok("embed", "--model", BERT, *arguments, "-f", "jsonl", stdin=stdin)
+            self.assertEqual([json.loads(x)["embedding"] for x in got.splitlines()], want)
+
+    def test_npy_file_and_standard_output(self):
+        for extra in ((), ("--output", self.path("v.npy"))):
+            done = lattice("embed", "--model", BERT, "-f", "npy", "a", "b", "c", *extra)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            data = done.stdout
+            if extra:
+                with open(extra[1], "rb") as f:
+                    data = f.read()
+            self.assertEqual(data[:8], b"\x93NUMPY\x01\x00")
+            self.assertIn(b"'shape': (3, 48)", data[:128])
+            self.assertEqual(len(data), 128 + 3 * 48 * 4)
+            want = json.loads(self.run_ok("embed", "--model", BERT, "b", "--json"))["embeddings"][0]
+            got = struct.unpack("<48f", data[128 + 192:128 + 384])
+            self.assertEqual([struct.pack("<f", x) for x in want], [struct.pack("<f", x) for x in got])
+
+    def test_a_failed_run_leaves_no_output_file(self):
+        bad = self.path("bad.jsonl", '{"text": "fine"}\n{"txt": 1}\n')
+        target = self.path("out.npy")
+        self.run_bad(1, "line 2", "embed", "--model", BERT, "-i", bad, "-f", "npy", "-o", target)
+        self.assertEqual(os.listdir(self.folder.name), ["bad.jsonl"])
+
+    def test_threads_and_instruction_sets_keep_the_bits(self):
+        want = self.run_ok("embed", "--model", BERT, "some text", "-f", "jsonl")
+        self.assertEqual(want, self.run_ok("embed", "--model", BERT, "some text", "-f", "jsonl",
+                                           "--threads", "3"))
+        self.assertEqual(want, self.run_ok("--cpu", "scalar", "embed", "--model", BERT, "some text",
+                                           "-f", "jsonl"))
+
+    def test_dimensions(self):
+        full = json.loads(self.run_ok("embed", "--model", BERT, "x", "--no-normalize", "--json"))
+        cut = json.loads(self.run_ok("embed", "--model", BERT, "x", "--no-normalize", "--dimensions",
+                                     "8", "--json"))
+        self.assertEqual(cut["embeddings"][0], full["embeddings"][0][:8])
+        self.run_bad(1, "49", "embed", "--model", BERT, "x", "--dimensions", "49")
+
+    def test_truncation_is_reported(self):
+        done = lattice("embed", "--model", BERT, "word " * 1000, "--json")
+        usage = json.loads(done.stdout)["usage"][0]
+        self.assertTrue(usage["truncated"])
+        self.assertEqual(usage["n_tokens"], 128)
+        self.assertGreater(usage["n_tokens_untruncated"], 1000)
+        self.assertIn("1 of 1 texts", done.stderr.decode())
+
+    def test_tokenize_round_trip(self):
+        with open(f"{BERT}/tokenizer_golden.json") as f:
+            rows = json.load(f)
+        source = self.path("t.jsonl", "".join(json.dumps({"text": r["text"]}) + "\n" for r in rows))
+        lines = self.run_ok("tokenize", "--model", BERT, "-i", source, "--json").splitlines()
+        self.assertEqual([json.loads(x)["ids"] for x in lines], [r["ids"] for r in rows])
+        for row in rows:
+            out = self.run_ok("detokenize", "--model", BERT, "--json", *map(str, row["ids"]))
+            self.assertEqual(json.loads(out)["text"], row["decoded"])
+        self.run_bad(1, "999999", "detokenize", "--model", BERT, "999999")
+
+    def test_rerank_sorts_and_cuts(self):
+        model = f"{FIXTURES}/bert_reranker"
+        texts = ["first text", "second one", "and a third", "first text"]
+        out = json.loads(self.run_ok("rerank", "--model", model, "--query", "what?", "--json", *texts))
+        scores = [r["score"] for r in out["results"]]
+        self.assertEqual(scores, sorted(scores, reverse=True))
+        same = [r["index"] for r in out["results"] if r["index"] in (0, 3)]
+        self.assertEqual(same, [0, 3])  # equal texts keep their order
+        top = json.loads(self.run_ok("rerank", "--model", model, "--query", "what?", "--json", "--top",
+                                     "2", *texts))
+        self.assertEqual(top["results"], out["results"][:2])
+        self.run_bad(1, "", "rerank", "--model", BERT, "--query", "what?", "x")
+        self.run_bad(2, "--query", "rerank", "--model", model, "x")
+
+    def test_forward_writes_reference_values(self):
+        golden = read_safetensors(f"{BERT}/golden.safetensors")
+        with open(f"{BERT}/golden.safetensors", "rb") as f:
+            header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+            data = f.read()
+        begin, end = header["input_ids"]["data_offsets"]
+        ids = struct.unpack(f"<{(end - begin) // 4}i", data[begin:end])[:96]
+        begin, end = header["attention_mask"]["data_offsets"]
+        n = sum(struct.unpack(f"<{(end - begin) // 4}i", data[begin:end])[:96])
+        target = self.path("o.safetensors")
+        self.run_ok("forward", "--model", BERT, "--ids", " ".join(map(str, ids[:n])), "--hidden",
+                    "--output", target)
+        shape, values = read_safetensors(target)["hidden.3"]
+        self.assertEqual(shape, [n, 48])
+        want = golden["last_hidden_state"][1]
+        self.assertLess(max(abs(a - b) for a, b in zip(values, want)), 2e-5)
+        self.run_bad(1, "--hidden", "forward", "--model", BERT, "--ids", "1 2", "--output", target)
+        self.run_bad(1, "vocabulary", "forward", "--model", BERT, "--ids", "1 800", "--hidden",
+                     "--output", target)
+        self.run_bad(1, "number", "forward", "--model", BERT, "--ids", "1 x", "--hidden", "--output",
+                     target)
+
+    def test_bench_and_doctor_print_json(self):
+        texts = self.path("few.txt", "one\ntwo words\n")
+        rows = json.loads(self.run_ok("bench", "--embedding-model", BERT, "-i", texts, "-r", "2",
+                                      "--json"))
+        self.assertEqual([(r["test"], r["texts"]) for r in rows], [("few", 2)])
+        report = json.loads(self.run_ok("doctor", "--model", BERT, "--json"))
+        self.assertEqual(report["model"]["architecture"], "bert")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
