@@ -26,6 +26,12 @@ BpeSymbols::BpeSymbols(const Vocabulary& vocabulary, BpeSpelling spelling)
     AppendUtf8(ByteAlphabet::ScalarOf(b), spelled);
     raw_bytes_[byte] = vocabulary.Find(spelled).value_or(-1);
   }
+  stands_for_unknown_.resize(vocabulary.size());
+  const auto mark = [this](TokenId id) {
+    if (id >= 0) stands_for_unknown_[static_cast<std::size_t>(id)] = true;
+  };
+  mark(unk_.value_or(-1));
+  if (spelling_.byte_fallback) std::ranges::for_each(byte_tokens_, mark);
   for (std::size_t i = 0; i < vocabulary.size(); ++i) {
     const auto id = static_cast<TokenId>(i);
     const auto text = vocabulary.Text(id);
@@ -39,11 +45,6 @@ BpeSymbols::BpeSymbols(const Vocabulary& vocabulary, BpeSpelling spelling)
     }
     pages_[std::size_t{page} << kPageBits | (step.scalar & ((1u << kPageBits) - 1))] = id;
   }
-}
-
-bool BpeSymbols::StandsForUnknown(TokenId id) const {
-  return id == unk_ ||
-         (spelling_.byte_fallback && std::ranges::find(byte_tokens_, id) != byte_tokens_.end());
 }
 
 std::string BpeSymbols::AffixedSpelling(std::string_view character, bool is_first,

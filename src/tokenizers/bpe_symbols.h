@@ -47,7 +47,9 @@ class BpeSymbols {
   }
 
   /// True when `id` may stand for a character that the vocabulary lacks.
-  bool StandsForUnknown(TokenId id) const;
+  bool StandsForUnknown(TokenId id) const {
+    return stands_for_unknown_[static_cast<std::size_t>(id)];
+  }
 
  private:
   static constexpr int kPageBits = 8;
@@ -58,6 +60,7 @@ class BpeSymbols {
   BpeSpelling spelling_;
   std::optional<TokenId> unk_;
   std::array<TokenId, 256> byte_tokens_;  // <0x00> to <0xFF>; -1 where there is none
+  std::vector<bool> stands_for_unknown_;  // by id
   std::array<TokenId, 256> raw_bytes_;    // kRawBytes: by byte
   std::array<std::uint16_t, (0x110000 >> kPageBits)> page_of_{};
   std::vector<TokenId> pages_;  // the first page is empty
