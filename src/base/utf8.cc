@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <cstring>
+
 namespace lattice {
 namespace {
 constexpr char32_t kReplacement = 0xFFFD;
@@ -60,8 +62,20 @@ void AppendUtf8(char32_t scalar, std::string& out) {
   }
 }
 
+std::size_t AsciiPrefixLength(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080;
+  std::size_t n = 0;
+  for (std::uint64_t word = 0; n + 8 <= text.size(); n += 8) {
+    std::memcpy(&word, text.data() + n, 8);
+    if ((word & kHighBits) != 0) break;
+  }
+  while (n < text.size() && static_cast<unsigned char>(text[n]) < 0x80) ++n;
+  return n;
+}
+
 bool IsValidUtf8(std::string_view text) {
-  while (!text.empty()) {
+  for (text.remove_prefix(AsciiPrefixLength(text)); !text.empty();
+       text.remove_prefix(AsciiPrefixLength(text))) {
     const Utf8Step step = DecodeUtf8(text);
     if (!step.valid) return false;
     text.remove_prefix(step.n_bytes);

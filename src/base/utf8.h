@@ -21,6 +21,9 @@ Utf8Step DecodeUtf8(std::string_view text);
 /// Appends a scalar value (not a surrogate, at most U+10FFFF) as UTF-8.
 void AppendUtf8(char32_t scalar, std::string& out);
 
+/// How many of the first bytes are ASCII.
+std::size_t AsciiPrefixLength(std::string_view text);
+
 bool IsValidUtf8(std::string_view text);
 
 /// The text itself when valid; otherwise with each maximal ill-formed subpart replaced by U+FFFD.

@@ -1,6 +1,7 @@
 #include "tokenizers/aligned_text.h"
 
 #include <algorithm>
+#include <string>
 
 #include "base/utf8.h"
 
@@ -10,6 +11,13 @@ namespace {
 bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 }  // namespace
+
+Status CheckTextSize(std::size_t n_bytes) {
+  if (n_bytes <= kMaxTextBytes) return Ok();
+  return Error{ErrorCode::kResourceExhausted, "a text of " + std::to_string(n_bytes) +
+                                                  " bytes, normalised; the most is " +
+                                                  std::to_string(kMaxTextBytes)};
+}
 
 void AlignedText::Assign(std::string_view text, std::uint32_t base, bool track) {
   text_.assign(text);
@@ -99,7 +107,11 @@ void TextEdit::Put(char32_t c, int change) {
     return;
   }
   Replace(c);
-  for (; change < 0; ++change) cursor_ += NextLength();
+  Skip(-change);
+}
+
+void TextEdit::Skip(int n_chars) {
+  for (; n_chars > 0; --n_chars) cursor_ += NextLength();
 }
 
 void PrependTo(AlignedText& text, std::string_view prefix) {

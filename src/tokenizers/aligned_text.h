@@ -6,9 +6,17 @@
 #include <string_view>
 #include <vector>
 
+#include "lattice/result.h"
 #include "tokenizers/model.h"
 
 namespace lattice::tokenizers {
+
+/// No step makes a text longer than this, which keeps byte positions in 32 bits and hostile
+/// replacement rules from filling the memory.
+inline constexpr std::size_t kMaxTextBytes = std::size_t{1} << 26;
+
+/// kResourceExhausted when a text has grown, or would grow, beyond kMaxTextBytes.
+Status CheckTextSize(std::size_t n_bytes);
 
 /// A stretch of the caller's text on its way through the normalisers and pre-tokenisers, with the
 /// bytes of the caller's text that each of its bytes came from. Keeping those is optional and costs
@@ -60,6 +68,8 @@ class TextEdit {
   void Keep(std::size_t n_bytes);
   /// Leaves out the next n bytes.
   void Drop(std::size_t n_bytes) { cursor_ += n_bytes; }
+  /// Leaves out the next n code points.
+  void Skip(int n_chars);
   /// Puts `c` in place of the next code point.
   void Replace(char32_t c);
   /// Adds to what came before.

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <memory>
 
 #include "base/utf8.h"
@@ -7,20 +10,48 @@
 namespace lattice::tokenizers {
 namespace {
 
+bool IsAsciiByte(char byte) { return static_cast<unsigned char>(byte) < 0x80; }
+
+// Calls step(scalar, edit, n_bytes) for each code point beyond ASCII, and copies what is ASCII.
+template <typename Step>
+void RewriteBeyondAscii(AlignedText& text, Step step) {
+  const std::string_view all = text.view();
+  std::size_t at = 0;
+  TextEdit edit(text);
+  while (at < all.size()) {
+    const std::size_t run = AsciiPrefixLength(all.substr(at));
+    edit.Keep(run);
+    at += run;
+    while (at < all.size() && !IsAsciiByte(all[at])) {
+      const Utf8Step next = DecodeUtf8(all.substr(at));
+      step(next.scalar, edit, next.n_bytes);
+      at += next.n_bytes;
+    }
+  }
+}
+
 class BertNormalizer : public Normalizer {
  public:
   explicit BertNormalizer(const BertNormalizerOptions& options)
-      : options_(options), decompose_(MakeNormalForm(NormalForm::kD)) {}
+      : options_(options), decompose_(MakeNormalForm(NormalForm::kD)) {
+    for (std::size_t c = 0; c < 128; ++c) {
+      const bool blank = options_.clean_text && (kAsciiClasses[c] & kSpace) != 0;
+      char32_t lower[2] = {static_cast<char32_t>(c), 0};
+      if (options_.lowercase) ToLower(lower[0], lower);
+      ascii_[c] = static_cast<char>(blank ? U' ' : lower[0]);
+      if (options_.clean_text && IsBertRemoved(static_cast<char32_t>(c))) ascii_[c] = kRemoved;
+    }
+    for (std::size_t c = 128; c < 256; ++c) ascii_[c] = static_cast<char>(c);
+  }
 
   Status Apply(AlignedText& text) const override {
-    if (IsAscii(text.view())) {
-      ApplyToAscii(text);
-      return Ok();
-    }
+    bool beyond_ascii = false;
+    if (MapAscii(text, beyond_ascii)) DropRemoved(text);
+    if (!beyond_ascii) return Ok();
     if (options_.clean_text || options_.handle_cjk) CleanAndSetApart(text);
     if (options_.strip_accents) {
       LATTICE_TRY_VOID(decompose_->Apply(text));
-      Rewrite(text, [](char32_t c, TextEdit& edit, std::uint32_t n_bytes) {
+      RewriteBeyondAscii(text, [](char32_t c, TextEdit& edit, std::uint32_t n_bytes) {
         if (IsNonspacingMark(c)) {
           edit.Drop(n_bytes);
         } else {
@@ -28,59 +59,45 @@ class BertNormalizer : public Normalizer {
         }
       });
     }
-    if (options_.lowercase) {
-      Rewrite(text, [](char32_t c, TextEdit& edit, std::uint32_t) {
-        char32_t lower[2];
-        const int n = ToLower(c, lower);
-        edit.Replace(lower[0]);
-        if (n == 2) edit.Insert(lower[1]);
-      });
-    }
+    if (options_.lowercase) Lowercase(text);
     return Ok();
   }
 
  private:
-  static bool IsAscii(std::string_view text) {
-    unsigned char all = 0;
-    for (const char c : text) all |= static_cast<unsigned char>(c);
-    return all < 0x80;
-  }
+  // Stands for a character to be left out; no ASCII character maps to it otherwise.
+  static constexpr char kRemoved = '\x7F';
 
-  template <typename Step>
-  static void Rewrite(AlignedText& text, Step step) {
-    TextEdit edit(text);
-    const std::string_view all = text.view();
-    for (std::size_t at = 0; at < all.size();) {
-      const Utf8Step next = DecodeUtf8(all.substr(at));
-      step(next.scalar, edit, next.n_bytes);
-      at += next.n_bytes;
-    }
-  }
-
-  void ApplyToAscii(AlignedText& text) const {
-    const auto dropped = [&](char c) {
-      return options_.clean_text && IsBertRemoved(static_cast<unsigned char>(c));
-    };
-    bool drops = false;
+  // The steps that concern ASCII characters do not depend on their neighbours, so all are done in
+  // one pass. Returns whether some are to be left out.
+  bool MapAscii(AlignedText& text, bool& beyond_ascii) const {
     char* bytes = text.MutableBytes();
-    for (std::size_t i = 0; i < text.view().size(); ++i) {
-      const char c = bytes[i];
-      drops |= dropped(c);
-      if (options_.lowercase && c >= 'A' && c <= 'Z') bytes[i] = static_cast<char>(c + 32);
-      if (options_.clean_text && (c == '\t' || c == '\n' || c == '\r')) bytes[i] = ' ';
+    const std::size_t size = text.view().size();
+    unsigned char any = 0;
+    bool removes = false;
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto byte = static_cast<unsigned char>(bytes[i]);
+      const char mapped = ascii_[byte];
+      any |= byte;
+      removes |= mapped == kRemoved;
+      bytes[i] = mapped;
     }
-    if (!drops) return;
-    Rewrite(text, [&](char32_t c, TextEdit& edit, std::uint32_t) {
-      if (dropped(static_cast<char>(c))) {
-        edit.Drop(1);
-      } else {
-        edit.Keep(1);
-      }
-    });
+    beyond_ascii = any >= 0x80;
+    return removes && options_.clean_text;
+  }
+
+  static void DropRemoved(AlignedText& text) {
+    const std::string_view all = text.view();
+    TextEdit edit(text);
+    for (std::size_t at = all.find(kRemoved); at != std::string_view::npos;
+         at = all.find(kRemoved, at + 1)) {
+      edit.Keep(at - edit.position());
+      edit.Drop(1);
+    }
+    edit.Keep(all.size() - edit.position());
   }
 
   void CleanAndSetApart(AlignedText& text) const {
-    Rewrite(text, [&](char32_t c, TextEdit& edit, std::uint32_t n_bytes) {
+    RewriteBeyondAscii(text, [&](char32_t c, TextEdit& edit, std::uint32_t n_bytes) {
       if (options_.clean_text && IsBertRemoved(c)) {
         edit.Drop(n_bytes);
       } else if (options_.clean_text && IsSpace(c)) {
@@ -95,7 +112,26 @@ class BertNormalizer : public Normalizer {
     });
   }
 
+  static void Lowercase(AlignedText& text) {
+    // Decomposition has brought new ASCII letters.
+    char* bytes = text.MutableBytes();
+    for (std::size_t i = 0; i < text.view().size(); ++i) {
+      if (bytes[i] >= 'A' && bytes[i] <= 'Z') bytes[i] = static_cast<char>(bytes[i] + 32);
+    }
+    RewriteBeyondAscii(text, [](char32_t c, TextEdit& edit, std::uint32_t n_bytes) {
+      char32_t lower[2];
+      const int n = ToLower(c, lower);
+      if (n == 1 && lower[0] == c) {
+        edit.Keep(n_bytes);
+        return;
+      }
+      edit.Replace(lower[0]);
+      if (n == 2) edit.Insert(lower[1]);
+    });
+  }
+
   BertNormalizerOptions options_;
+  std::array<char, 256> ascii_{};  // What each byte becomes; bytes beyond ASCII stay.
   std::unique_ptr<Normalizer> decompose_;
 };
 

@@ -1,9 +1,6 @@
+#include <array>
 #include <cstdint>
-#include <cstring>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/utf8.h"
 #include "tokenizers/char_map_blob.h"
@@ -16,67 +13,121 @@ namespace {
 // Clusters of this many bytes or more are read code point by code point.
 constexpr std::size_t kLongCluster = 6;
 
+// Writes an edit in the reference's accounting: code points that vanish count for the one before
+// them, and at the start of a text for none, so that all that follows is off by as many.
+class CharMapEdit {
+ public:
+  explicit CharMapEdit(AlignedText& text) : edit_(text) {}
+
+  std::size_t n_written() const { return edit_.n_written(); }
+
+  void Keep(std::string_view part) {
+    if (!lags_) {
+      edit_.Keep(part.size());
+      return;
+    }
+    for (; !part.empty(); part.remove_prefix(DecodeUtf8(part).n_bytes)) {
+      edit_.Put(DecodeUtf8(part).scalar, 0);
+    }
+  }
+
+  void Replace(std::string_view old_part, std::string_view new_part) {
+    int n_old = CountScalars(old_part), n_new = CountScalars(new_part);
+    if (n_new == 0) {
+      Vanish(old_part, n_old);
+      return;
+    }
+    for (int i = 0; i < n_new; ++i) {
+      const Utf8Step step = DecodeUtf8(new_part);
+      const bool last = i + 1 == n_new;
+      edit_.Put(step.scalar, i >= n_old ? 1 : last ? n_new - n_old : 0);
+      new_part.remove_prefix(step.n_bytes);
+    }
+  }
+
+ private:
+  void Vanish(std::string_view old_part, int n_old) {
+    if (edit_.n_written() == 0) {
+      lags_ = true;
+    } else if (!lags_) {
+      edit_.Drop(old_part.size());
+    } else {
+      edit_.Skip(n_old);
+    }
+  }
+
+  static int CountScalars(std::string_view part) {
+    int n = 0;
+    for (; !part.empty(); ++n) part.remove_prefix(DecodeUtf8(part).n_bytes);
+    return n;
+  }
+
+  TextEdit edit_;
+  bool lags_ = false;
+};
+
 class CharMap : public Normalizer {
  public:
-  explicit CharMap(CharMapBlob map) : map_(std::move(map)) {}
+  explicit CharMap(CharMapBlob map) : map_(std::move(map)) {
+    for (std::size_t c = 0; c < 128; ++c) {
+      const char byte = static_cast<char>(c);
+      // A carriage return joins a line feed in one cluster.
+      stays_[c] = byte != '\r' && !map_.Find({&byte, 1}, /*longest=*/false).has_value();
+    }
+  }
 
   Status Apply(AlignedText& text) const override {
-    Changes changes;
-    bool changed = false;
     const std::string_view all = text.view();
-    for (std::size_t at = 0; at < all.size();) {
-      at += ReadCluster(all.substr(at), changes, changed);
+    std::size_t at = SkipPlain(all, 0);
+    if (at == all.size()) return Ok();
+    CharMapEdit edit(text);
+    edit.Keep(all.substr(0, at));
+    while (at < all.size()) {
+      at += ReadCluster(all.substr(at), edit);
+      const std::size_t end = SkipPlain(all, at);
+      edit.Keep(all.substr(at, end - at));
+      at = end;
+      LATTICE_TRY_VOID(CheckTextSize(edit.n_written()));
     }
-    if (!changed) return Ok();
-    TextEdit edit(text);
-    for (const auto& [c, change] : changes) edit.Put(c, change);
     return Ok();
   }
 
  private:
-  using Changes = std::vector<std::pair<char32_t, int>>;
+  // Past ASCII characters that are clusters by themselves and stay as they are.
+  std::size_t SkipPlain(std::string_view all, std::size_t at) const {
+    const auto plain = [&](std::size_t i) {
+      const auto byte = static_cast<unsigned char>(all[i]);
+      return byte < 0x80 && stays_[byte];
+    };
+    while (at < all.size() && plain(at)) {
+      // What follows may be a mark that makes one cluster of both.
+      if (at + 1 < all.size() && static_cast<unsigned char>(all[at + 1]) >= 0x80) break;
+      ++at;
+    }
+    return at;
+  }
 
-  std::size_t ReadCluster(std::string_view rest, Changes& changes, bool& changed) const {
+  std::size_t ReadCluster(std::string_view rest, CharMapEdit& edit) const {
     const std::size_t length = GraphemeLength(rest);
     const std::string_view cluster = rest.substr(0, length);
-    if (length < kLongCluster && TryReplace(cluster, changes)) {
-      changed = true;
-      return length;
-    }
+    if (length < kLongCluster && TryReplace(cluster, edit)) return length;
     for (std::size_t at = 0; at < length;) {
-      const Utf8Step step = DecodeUtf8(cluster.substr(at));
-      if (TryReplace(cluster.substr(at, step.n_bytes), changes)) {
-        changed = true;
-      } else {
-        changes.emplace_back(step.scalar, 0);
-      }
-      at += step.n_bytes;
+      const std::string_view part = cluster.substr(at, DecodeUtf8(cluster.substr(at)).n_bytes);
+      if (!TryReplace(part, edit)) edit.Keep(part);
+      at += part.size();
     }
     return length;
   }
 
   // Replaces the whole of `part` by what its shortest prefix in the map stands for.
-  bool TryReplace(std::string_view part, Changes& changes) const {
+  bool TryReplace(std::string_view part, CharMapEdit& edit) const {
     const auto match = map_.Find(part, /*longest=*/false);
-    if (match) Append(part, match->replacement, changes);
+    if (match) edit.Replace(part, match->replacement);
     return match.has_value();
   }
 
-  // Additions count from the end; what is missing counts for the code point before.
-  static void Append(std::string_view old_part, std::string_view new_part, Changes& changes) {
-    int n_old = 0, n_new = 0;
-    for (; !old_part.empty(); ++n_old) old_part.remove_prefix(DecodeUtf8(old_part).n_bytes);
-    const std::size_t first = changes.size();
-    for (; !new_part.empty(); ++n_new) {
-      const Utf8Step step = DecodeUtf8(new_part);
-      changes.emplace_back(step.scalar, 0);
-      new_part.remove_prefix(step.n_bytes);
-    }
-    for (int i = n_old; i < n_new; ++i) changes[first + static_cast<std::size_t>(i)].second = 1;
-    if (n_new < n_old && !changes.empty()) changes.back().second += n_new - n_old;
-  }
-
   CharMapBlob map_;
+  std::array<bool, 128> stays_{};
 };
 
 }  // namespace

@@ -104,8 +104,9 @@ class Form : public Normalizer {
   std::size_t NextChange(std::string_view all, std::size_t at) const {
     std::size_t inert = at;
     while (at < all.size()) {
-      if (static_cast<unsigned char>(all[at]) < 0x80) {
-        inert = at++;
+      if (const std::size_t run = AsciiPrefixLength(all.substr(at)); run > 0) {
+        at += run;
+        inert = at - 1;
         continue;
       }
       const Utf8Step step = DecodeUtf8(all.substr(at));

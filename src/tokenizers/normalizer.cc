@@ -19,7 +19,10 @@ class Sequence : public Normalizer {
  public:
   explicit Sequence(std::vector<std::unique_ptr<Normalizer>> steps) : steps_(std::move(steps)) {}
   Status Apply(AlignedText& text) const override {
-    for (const auto& step : steps_) LATTICE_TRY_VOID(step->Apply(text));
+    for (const auto& step : steps_) {
+      LATTICE_TRY_VOID(step->Apply(text));
+      LATTICE_TRY_VOID(CheckTextSize(text.view().size()));
+    }
     return Ok();
   }
 
@@ -137,6 +140,7 @@ class Replace : public Normalizer {
     std::vector<Span> matches;
     LATTICE_TRY_VOID(pattern_->FindAll(text.view(), matches));
     if (matches.empty()) return Ok();
+    LATTICE_TRY_VOID(CheckTextSize(text.view().size() + matches.size() * content_.size()));
     TextEdit edit(text);
     for (const Span match : matches) {
       edit.Keep(match.begin - edit.position());

@@ -25,6 +25,37 @@ class Literal : public Pattern {
   std::string text_;
 };
 
+// The expression "x{n,}" for a plain character x.
+class RunOf : public Pattern {
+ public:
+  RunOf(char c, std::size_t min) : c_(c), min_(min) {}
+
+  // The pattern of `expression`, if it is of this form with n from 1 to 9.
+  static std::unique_ptr<Pattern> For(std::string_view expression) {
+    if (expression.size() != 5 || !expression.ends_with(",}") || expression[1] != '{') {
+      return nullptr;
+    }
+    const char c = expression[0], digit = expression[2];
+    const bool plain = c == ' ' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!plain || digit < '1' || digit > '9') return nullptr;
+    return std::make_unique<RunOf>(c, static_cast<std::size_t>(digit - '0'));
+  }
+
+  Status FindAll(std::string_view text, std::vector<Span>& out) const override {
+    for (std::size_t at = text.find(c_); at != std::string_view::npos; at = text.find(c_, at)) {
+      const std::size_t begin = at;
+      while (at < text.size() && text[at] == c_) ++at;
+      if (at - begin < min_) continue;
+      out.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at)});
+    }
+    return Ok();
+  }
+
+ private:
+  char c_;
+  std::size_t min_;
+};
+
 class Expression : public Pattern {
  public:
   explicit Expression(Regex regex) : regex_(std::move(regex)) {}
@@ -67,6 +98,7 @@ Result<std::unique_ptr<Pattern>> MakePattern(const JsonView& spec) {
   }
   if (const auto expression = spec.Find("Regex")) {
     LATTICE_TRY(const std::string_view text, expression->String());
+    if (auto run = RunOf::For(text)) return run;
     auto regex = Regex::Compile(text);
     if (!regex) return std::move(regex).error().Within(spec.where());
     return std::unique_ptr<Pattern>(std::make_unique<Expression>(std::move(regex).value()));

@@ -14,9 +14,6 @@
 namespace lattice::tokenizers {
 namespace {
 
-// Byte positions are 32 bits wide, and the longest normalisation makes 18 code points of one.
-constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
-
 // How many spaces a token begins and ends with, for trimming.
 struct Margins {
   std::uint32_t leading = 0, trailing = 0;
@@ -149,11 +146,7 @@ class Pipeline : public Tokenizer {
 
   Status EncodeText(std::string_view text, const EncodeOptions& options, Scratch& scratch,
                     std::vector<Found>& out) const {
-    if (text.size() > kMaxTextBytes) {
-      return Error{ErrorCode::kResourceExhausted, "text of " + std::to_string(text.size()) +
-                                                      " bytes; the most is " +
-                                                      std::to_string(kMaxTextBytes)};
-    }
+    LATTICE_TRY_VOID(CheckTextSize(text.size()));
     std::string repaired;
     if (!IsValidUtf8(text)) {
       repaired = ToValidUtf8(text);
@@ -180,6 +173,7 @@ class Pipeline : public Tokenizer {
     AlignedText& text = scratch.text;
     text.Assign(part, base, options.with_offsets || needs_origins_);
     if (parts_.normalizer != nullptr) LATTICE_TRY_VOID(parts_.normalizer->Apply(text));
+    LATTICE_TRY_VOID(CheckTextSize(text.view().size()));
     if (text.view().empty()) return Ok();
     if (!parts_.added_tokens.LooksFor(/*normalized=*/true)) {
       scratch.words.assign(1, {0, static_cast<std::uint32_t>(text.view().size())});

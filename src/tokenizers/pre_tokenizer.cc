@@ -26,7 +26,10 @@ class Sequence : public PreTokenizer {
   explicit Sequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps_(std::move(steps)) {}
 
   Status Apply(AlignedText& text, Words& words) const override {
-    for (const auto& step : steps_) LATTICE_TRY_VOID(step->Apply(text, words));
+    for (const auto& step : steps_) {
+      LATTICE_TRY_VOID(step->Apply(text, words));
+      LATTICE_TRY_VOID(CheckTextSize(text.view().size()));
+    }
     return Ok();
   }
 
@@ -282,18 +285,22 @@ class Metaspace : public PreTokenizer {
     });
   }
 
-  // Every word starts with a replacement character, but for one without any.
+  // A piece starts at each replacement character, but for a run of them: there, each but the last
+  // is a piece by itself.
   void Split(std::string_view all, Words& words) const {
-    Words pieces, matches;
+    Words pieces;
+    pieces.reserve(words.size() + all.size() / 8);
     for (const Span word : words) {
-      matches.clear();
       const std::string_view piece = all.substr(0, word.end);
-      for (std::size_t at = piece.find(replacement_, word.begin); at != std::string_view::npos;
+      std::size_t begin = word.begin;
+      for (std::size_t at = piece.find(replacement_, begin); at != std::string_view::npos;
            at = piece.find(replacement_, at + replacement_.size())) {
-        matches.push_back(
-            {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + replacement_.size())});
+        if (begin < at) {
+          pieces.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at)});
+        }
+        begin = at;
       }
-      CutAtMatches(word, matches, SplitBehavior::kMergedWithNext, /*invert=*/false, pieces);
+      pieces.push_back({static_cast<std::uint32_t>(begin), word.end});
     }
     words.swap(pieces);
   }
