@@ -56,6 +56,13 @@ std::vector<float> Results(const DotFns& fns, const float* a, const float* b, st
   return r;
 }
 
+// Every product underflows to -0: whether the padding was added shows in the sign of the sum.
+TEST(DotScalarTest, PaddingTurnsMinusZeroIntoZero) {
+  const std::vector<float> a(65, -1e-30f), b(65, 1e-30f);
+  EXPECT_TRUE(std::signbit(kDotScalar.dot(a.data(), b.data(), 64)));
+  EXPECT_FALSE(std::signbit(kDotScalar.dot(a.data(), b.data(), 65)));
+}
+
 class DotVariantTest : public testing::TestWithParam<DotVariant> {
  protected:
   void SetUp() override {
@@ -75,6 +82,15 @@ TEST_P(DotVariantTest, GivesTheBitsOfScalar) {
                 Bits(Results(kDotScalar, a.data(), b.data(), n)))
           << n << " elements, seed " << kSeed;
     }
+  }
+}
+
+TEST_P(DotVariantTest, GivesTheZeroOfScalar) {
+  for (const std::size_t n : Sizes()) {
+    const std::vector<float> a(n, -1e-30f), b(n, 1e-30f);
+    ASSERT_EQ(Bits(Results(*GetParam().fns, a.data(), b.data(), n)),
+              Bits(Results(kDotScalar, a.data(), b.data(), n)))
+        << n << " elements";
   }
 }
 
