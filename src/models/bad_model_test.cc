@@ -11,10 +11,11 @@ namespace {
 
 namespace json = boost::json;
 
-Error LoadError(const std::filesystem::path& folder) {
+Error LoadError(const std::filesystem::path& folder,
+                kernels::Precision precision = kernels::Precision::kF32) {
   ThreadPool pool(1);
   const auto backend = kernels::MakeCpuBackend(pool, CpuFeatures::Detect());
-  auto model = LoadModel(folder, *backend, kernels::Precision::kF32);
+  auto model = LoadModel(folder, *backend, precision);
   return model ? Error{ErrorCode::kInternal, "loaded"} : std::move(model).error();
 }
 
@@ -276,6 +277,8 @@ TEST_P(BadNumbersTest, NonFiniteWeightsLoadAndRun) {
   if (loaded.model->info().n_labels > 0) {
     EXPECT_EQ(loaded.Classify(texts.batch()).size(), 2u);
   }
+  // Eight bits have no place for them.
+  EXPECT_EQ(LoadError(folder.path(), kernels::Precision::kInt8).code, ErrorCode::kCorruptData);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, BadNumbersTest,

@@ -1,7 +1,10 @@
 #include "kernels/cpu/cpu_backend.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,6 +77,9 @@ constexpr double kMoveNs = 0.1, kNormNs = 0.2, kActivationNs = 0.5, kRopeNs = 0.
 
 double RowNs(double element_ns, std::size_t cols) { return element_ns * static_cast<double>(cols); }
 
+// Columns that a table's row is widened in: on the stack, for a pass must not allocate.
+constexpr std::size_t kEmbedBlock = 256;
+
 void CpuBackend::Embed(std::span<const Lookup> terms, float scale, Buffer& out) {
   LATTICE_CHECK(!terms.empty());
   CpuBuffer& y = AsCpu(out);
@@ -83,16 +89,21 @@ void CpuBackend::Embed(std::span<const Lookup> terms, float scale, Buffer& out) 
   }
   y.Reshape(n, cols);
   ForRows(pool_, n, RowNs(kMoveNs, cols * terms.size()), [&](std::size_t begin, std::size_t end) {
-    std::vector<float> part(cols);
+    std::array<float, kEmbedBlock> part;
     for (std::size_t r = begin; r < end; ++r) {
-      float* row = y.row(r);
-      for (std::size_t t = 0; t < terms.size(); ++t) {
-        const CpuTable& table = AsCpu(*terms[t].table);
-        const auto i = static_cast<std::size_t>(terms[t].rows[r]);
-        WidenToF32(table.dtype(), table.row(i), part);
-        for (std::size_t c = 0; c < cols; ++c) row[c] = t == 0 ? part[c] : row[c] + part[c];
+      for (std::size_t c = 0; c < cols; c += kEmbedBlock) {
+        const std::size_t width = std::min(kEmbedBlock, cols - c);
+        const std::span<float> sum(y.row(r) + c, width);
+        for (std::size_t t = 0; t < terms.size(); ++t) {
+          const CpuTable& table = AsCpu(*terms[t].table);
+          const std::size_t bytes = DtypeBytes(table.dtype());
+          const auto stored = table.row(static_cast<std::size_t>(terms[t].rows[r]));
+          const std::span<float> to = t == 0 ? sum : std::span<float>(part).first(width);
+          WidenToF32(table.dtype(), stored.subspan(c * bytes, width * bytes), to);
+          if (t > 0) std::ranges::transform(sum, to, sum.begin(), std::plus<>());
+        }
+        for (float& v : sum) v *= scale;
       }
-      for (std::size_t c = 0; c < cols; ++c) row[c] *= scale;
     }
   });
 }
