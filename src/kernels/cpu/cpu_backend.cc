@@ -1,18 +1,15 @@
 #include "kernels/cpu/cpu_backend.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <functional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "kernels/cpu/activation/activation.h"
 #include "kernels/cpu/attention/attention.h"
 #include "kernels/cpu/cpu_buffer.h"
 #include "kernels/cpu/linear/linear.h"
 #include "kernels/cpu/norm/norm.h"
+#include "kernels/cpu/rope/rope.h"
 #include "kernels/cpu/row_split.h"
 #include "lattice/check.h"
 
@@ -26,6 +23,7 @@ class CpuBackend : public Backend {
         features_(features),
         norm_(SelectNorm(features)),
         activation_(SelectActivation(features)),
+        rope_(SelectRope(features)),
         attention_(SelectAttention(features)) {}
 
   std::string Describe() const override {
@@ -69,6 +67,7 @@ class CpuBackend : public Backend {
   CpuFeatures features_;
   const NormKernels& norm_;
   const ActivationKernels& activation_;
+  RopeFn rope_;
   CpuAttention attention_;
 };
 
@@ -77,8 +76,23 @@ constexpr double kMoveNs = 0.1, kNormNs = 0.2, kActivationNs = 0.5, kRopeNs = 0.
 
 double RowNs(double element_ns, std::size_t cols) { return element_ns * static_cast<double>(cols); }
 
-// Columns that a table's row is widened in: on the stack, for a pass must not allocate.
-constexpr std::size_t kEmbedBlock = 256;
+// The sum of row r's terms, in pieces that fit a small buffer.
+void EmbedRow(std::span<const Lookup> terms, std::size_t r, float scale, std::span<float> out) {
+  constexpr std::size_t kPiece = 256;
+  float part[kPiece];
+  for (std::size_t begin = 0; begin < out.size(); begin += kPiece) {
+    const std::span<float> sum = out.subspan(begin, std::min(kPiece, out.size() - begin));
+    for (const Lookup& term : terms) {
+      const CpuTable& table = AsCpu(*term.table);
+      const std::span<const std::byte> row = table.row(static_cast<std::size_t>(term.rows[r]));
+      const std::span<float> values = &term == &terms.front() ? sum : std::span(part, sum.size());
+      WidenToF32(table.dtype(), row.subspan(begin * DtypeBytes(table.dtype())), values);
+      if (&term == &terms.front()) continue;
+      for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += part[c];
+    }
+    for (float& v : sum) v *= scale;
+  }
+}
 
 void CpuBackend::Embed(std::span<const Lookup> terms, float scale, Buffer& out) {
   LATTICE_CHECK(!terms.empty());
@@ -89,22 +103,7 @@ void CpuBackend::Embed(std::span<const Lookup> terms, float scale, Buffer& out) 
   }
   y.Reshape(n, cols);
   ForRows(pool_, n, RowNs(kMoveNs, cols * terms.size()), [&](std::size_t begin, std::size_t end) {
-    std::array<float, kEmbedBlock> part;
-    for (std::size_t r = begin; r < end; ++r) {
-      for (std::size_t c = 0; c < cols; c += kEmbedBlock) {
-        const std::size_t width = std::min(kEmbedBlock, cols - c);
-        const std::span<float> sum(y.row(r) + c, width);
-        for (std::size_t t = 0; t < terms.size(); ++t) {
-          const CpuTable& table = AsCpu(*terms[t].table);
-          const std::size_t bytes = DtypeBytes(table.dtype());
-          const auto stored = table.row(static_cast<std::size_t>(terms[t].rows[r]));
-          const std::span<float> to = t == 0 ? sum : std::span<float>(part).first(width);
-          WidenToF32(table.dtype(), stored.subspan(c * bytes, width * bytes), to);
-          if (t > 0) std::ranges::transform(sum, to, sum.begin(), std::plus<>());
-        }
-        for (float& v : sum) v *= scale;
-      }
-    }
+    for (std::size_t r = begin; r < end; ++r) EmbedRow(terms, r, scale, {y.row(r), cols});
   });
 }
 
@@ -198,18 +197,15 @@ void CpuBackend::ApplyRope(Buffer& x, const HeadColumns& heads,
   LATTICE_CHECK(heads.first_col + heads.n_heads * dim <= in.cols());
   ForRows(pool_, in.rows(), RowNs(kRopeNs, heads.n_heads * dim),
           [&](std::size_t begin, std::size_t end) {
-            for (std::size_t r = begin; r < end; ++r) {
-              for (std::size_t i = 0; i < half; ++i) {
-                const float angle = static_cast<float>(positions[r]) * rope.inv_freq[i];
-                const float c = std::cos(angle) * rope.scale, s = std::sin(angle) * rope.scale;
-                for (std::size_t h = 0; h < heads.n_heads; ++h) {
-                  float* head = in.row(r) + heads.first_col + h * dim;
-                  const float a = head[i], b = head[i + half];
-                  head[i] = a * c - b * s;
-                  head[i + half] = b * c + a * s;
-                }
-              }
-            }
+            rope_({.x = in.row(begin) + heads.first_col,
+                   .stride = in.cols(),
+                   .n_rows = end - begin,
+                   .n_heads = heads.n_heads,
+                   .head_dim = dim,
+                   .positions = positions.data() + begin,
+                   .inv_freq = rope.inv_freq.data(),
+                   .half = half,
+                   .scale = rope.scale});
           });
 }
 

@@ -28,6 +28,22 @@ std::size_t RoundUp(std::size_t n, std::size_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
+std::size_t KeyFloats(std::size_t n_keys, std::size_t dim) {
+  return RoundUp(n_keys, kPanelKeys) * dim;
+}
+std::size_t ValueFloats(std::size_t n_keys, std::size_t dim) { return n_keys * RoundUp(dim, 16); }
+
+// What a worker needs for the longest text.
+std::size_t WorkerBytes(const AttentionArgs& args, const AttentionKernels& kernels) {
+  std::size_t n_keys = 0;
+  for (const AttentionSpan& span : args.spans) {
+    n_keys = std::max<std::size_t>(n_keys, span.key_end - span.key_begin);
+  }
+  return (KeyFloats(n_keys, args.head_dim) + ValueFloats(n_keys, args.head_dim) +
+          kernels.scratch_floats(args.head_dim)) *
+         sizeof(float);
+}
+
 // A block of queries of one text, for all query heads of one key head.
 struct Unit {
   const AttentionSpan* span;
@@ -129,19 +145,21 @@ class Worker {
     span_ = unit.span;
     kv_head_ = unit.kv_head;
     const std::size_t n_keys = span_->key_end - span_->key_begin, dim = args_.head_dim;
-    const std::size_t key_floats = RoundUp(n_keys, kPanelKeys) * dim;
-    const std::size_t value_floats = n_keys * RoundUp(dim, 16);
-    const std::size_t floats =
-        key_floats + value_floats + RoundUp(kernels_.scratch_floats(dim), 16);
-    if (floats * sizeof(float) > memory_.size()) {
-      memory_ = AlignedBuffer(floats * sizeof(float));
-    }
-    packed_ = {memory_.As<float>().data(), memory_.As<float>().data() + key_floats, n_keys, dim};
-    scratch_ = packed_.values + value_floats;
+    const std::size_t key_floats = KeyFloats(n_keys, dim);
+    const std::size_t value_floats = ValueFloats(n_keys, dim);
+    float* keys = memory_.As<float>().data();
+    float* values = keys + key_floats;
+    scratch_ = values + value_floats;
     const CpuBuffer& kv = AsCpu(*args_.kv);
-    const float* row = kv.row(span_->key_begin);
-    kernels_.pack(row + args_.k_col + kv_head_ * dim, row + args_.v_col + kv_head_ * dim, kv.cols(),
-                  packed_);
+    const float* k = kv.row(span_->key_begin) + args_.k_col + kv_head_ * dim;
+    const float* v = kv.row(span_->key_begin) + args_.v_col + kv_head_ * dim;
+    kernels_.pack_keys(k, kv.cols(), n_keys, dim, keys);
+    if (dim % 16 == 0 && n_keys <= kTileKeys) {  // Read too seldom to be worth a copy.
+      packed_ = {keys, v, kv.cols(), n_keys, dim};
+    } else {
+      kernels_.pack_values(v, kv.cols(), n_keys, dim, values);
+      packed_ = {keys, values, RoundUp(dim, 16), n_keys, dim};
+    }
   }
 
   const AttentionKernels& kernels_;
@@ -182,7 +200,7 @@ void CpuAttention::Run(ThreadPool& pool, const AttentionArgs& args, CpuBuffer& o
   out.Reshape(args.q->rows(), args.n_heads * args.head_dim);
   const Plan plan(args, pool.n_threads());
   const std::size_t n_workers = plan.n_pieces() == 1 ? 1 : pool.n_threads();
-  std::unique_ptr<Scratch> scratch = TakeScratch(n_workers);
+  std::unique_ptr<Scratch> scratch = TakeScratch(n_workers, WorkerBytes(args, kernels_));
   std::atomic<std::size_t> next{0};
   const auto work = [&](std::size_t w) {
     Worker worker(kernels_, args, out, (*scratch)[w]);
@@ -198,7 +216,8 @@ void CpuAttention::Run(ThreadPool& pool, const AttentionArgs& args, CpuBuffer& o
   GiveBack(std::move(scratch));
 }
 
-std::unique_ptr<CpuAttention::Scratch> CpuAttention::TakeScratch(std::size_t n_workers) {
+std::unique_ptr<CpuAttention::Scratch> CpuAttention::TakeScratch(std::size_t n_workers,
+                                                                 std::size_t worker_bytes) {
   std::unique_ptr<Scratch> scratch;
   {
     const std::scoped_lock lock(mutex_);
@@ -209,6 +228,9 @@ std::unique_ptr<CpuAttention::Scratch> CpuAttention::TakeScratch(std::size_t n_w
   }
   if (scratch == nullptr) scratch = std::make_unique<Scratch>();
   if (scratch->size() < n_workers) scratch->resize(n_workers);
+  for (AlignedBuffer& memory : *scratch) {
+    if (memory.size() < worker_bytes) memory = AlignedBuffer(worker_bytes);
+  }
   return scratch;
 }
 

@@ -37,7 +37,7 @@ class CpuAttention {
  private:
   /// Memory of one call: a buffer for each worker. Kept between calls, as many as ran at once.
   using Scratch = std::vector<AlignedBuffer>;
-  std::unique_ptr<Scratch> TakeScratch(std::size_t n_workers);
+  std::unique_ptr<Scratch> TakeScratch(std::size_t n_workers, std::size_t worker_bytes);
   void GiveBack(std::unique_ptr<Scratch> scratch);
 
   const AttentionKernels& kernels_;

@@ -54,6 +54,6 @@ void PackPanel(const float* from, std::size_t stride, std::size_t n, std::size_t
 
 namespace lattice::kernels {
 
-const AttentionKernels kAttentionAvx512 = {Pack, ScratchFloats, Attend};
+const AttentionKernels kAttentionAvx512 = {PackKeys, PackValues, ScratchFloats, Attend};
 
 }  // namespace lattice::kernels

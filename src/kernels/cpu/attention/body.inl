@@ -26,21 +26,24 @@ constexpr std::size_t BlockQueries(std::size_t dim) {
 }
 
 std::size_t ScratchFloats(std::size_t dim) {
-  return BlockQueries(dim) * (PaddedDim(dim) + dim + 2 * kLanes) + kGroup * kTileKeys;
+  const std::size_t n = BlockQueries(dim);
+  return n * (PaddedDim(dim) + dim + kLanes + kTileKeys) + 3 * PaddedDim(n);
 }
 
-void Pack(const float* k, const float* v, std::size_t stride, const PackedKeys& packed) {
-  const std::size_t dim = packed.dim, padded = PaddedDim(dim);
-  for (std::size_t j = 0; j < packed.n_keys; j += kPanelKeys) {
-    const std::size_t n = packed.n_keys - j < kPanelKeys ? packed.n_keys - j : kPanelKeys;
-    PackPanel(k + j * stride, stride, n, dim, packed.keys + j * dim);
+void PackKeys(const float* k, std::size_t stride, std::size_t n_keys, std::size_t dim,
+              float* packed) {
+  for (std::size_t j = 0; j < n_keys; j += kPanelKeys) {
+    const std::size_t n = n_keys - j < kPanelKeys ? n_keys - j : kPanelKeys;
+    PackPanel(k + j * stride, stride, n, dim, packed + j * dim);
   }
-  for (std::size_t j = 0; j < packed.n_keys; ++j) {
-    const float* from = v + j * stride;
-    float* to = packed.values + j * padded;
+}
+
+void PackValues(const float* v, std::size_t stride, std::size_t n_keys, std::size_t dim,
+                float* packed) {
+  for (std::size_t j = 0; j < n_keys; ++j, v += stride, packed += PaddedDim(dim)) {
     std::size_t d = 0;
-    for (; d + kLanes <= dim; d += kLanes) Store(to + d, Load(from + d));
-    if (d < dim) Store(to + d, LoadPart(from + d, dim - d, 0.0f));
+    for (; d + kLanes <= dim; d += kLanes) Store(packed + d, Load(v + d));
+    if (d < dim) Store(packed + d, LoadPart(v + d, dim - d, 0.0f));
   }
 }
 
@@ -65,18 +68,18 @@ void Scores(const float* q, const float* panels, std::size_t dim, float* scores)
 }
 
 // sum[r] = sum[r] * scale[r] + sum over keys of p[r][key] * value[key], for R queries and V Vecs of
-// the head's dimension. Rows of values and sums lie `padded` apart, those of scale a Vec.
+// the head's dimension. Rows of sums lie `padded` apart.
 template <std::size_t R, std::size_t V>
-void AddValues(const float* p, const float* scale, const float* values, std::size_t n_keys,
-               std::size_t padded, float* sums) {
+void AddValues(const float* p, const float* scale, const float* values, std::size_t stride,
+               std::size_t n_keys, std::size_t padded, float* sums) {
   Vec sum[R][V];
   for (std::size_t r = 0; r < R; ++r) {
-    const Vec s = Load(scale + r * kLanes);
+    const Vec s = Set1(scale[r]);
     for (std::size_t v = 0; v < V; ++v) sum[r][v] = Mul(Load(sums + r * padded + v * kLanes), s);
   }
   for (std::size_t j = 0; j < n_keys; ++j) {
     Vec value[V];
-    for (std::size_t v = 0; v < V; ++v) value[v] = Load(values + j * padded + v * kLanes);
+    for (std::size_t v = 0; v < V; ++v) value[v] = Load(values + j * stride + v * kLanes);
     for (std::size_t r = 0; r < R; ++r) {
       const Vec x = Set1(p[r * kTileKeys + j]);
       for (std::size_t v = 0; v < V; ++v) sum[r][v] = Fma(x, value[v], sum[r][v]);
@@ -89,7 +92,7 @@ void AddValues(const float* p, const float* scale, const float* values, std::siz
 
 using ScoresFn = void (*)(const float*, const float*, std::size_t, float*);
 using AddValuesFn = void (*)(const float*, const float*, const float*, std::size_t, std::size_t,
-                             float*);
+                             std::size_t, float*);
 
 template <std::size_t V>
 struct Kernels {
@@ -121,42 +124,40 @@ inline Visible VisibleTo(std::size_t i, const HeadQueries& queries, std::size_t 
   return visible;
 }
 
-// Where a row's softmax stands; each a Vec.
-struct RowState {
-  float* largest;  // All lanes: the largest score so far.
-  float* total;    // The lanes' sum is the sum of the probabilities so far, scaled by 2^-largest.
-};
+inline float LargestOf(const float* scores, std::size_t n_vecs) {
+  Vec largest = Load(scores);
+  for (std::size_t v = 1; v < n_vecs; ++v) largest = Max(largest, Load(scores + v * kLanes));
+  return ReduceMax(largest);
+}
 
-// Turns a row of a tile's scores (powers of two) into probabilities, brings its state up to date
-// and gives the factor of what was summed before.
-inline Vec SoftmaxRow(float* scores, std::size_t n_vecs, const RowState& state) {
-  Vec s[kTileKeys / kLanes];
-  Vec largest = Set1(kLowest);
+// Turns scores (powers of two) into probabilities times 2^-largest; adds them to the lanes of
+// `total`, scaled by `factor` before.
+inline void Exponentiate(float* scores, std::size_t n_vecs, float largest, float factor,
+                         float* total) {
+  const Vec most = Set1(largest);
+  Vec sum = Mul(Load(total), Set1(factor));
   for (std::size_t v = 0; v < n_vecs; ++v) {
-    s[v] = Load(scores + v * kLanes);
-    largest = Max(largest, s[v]);
-  }
-  const Vec before = Load(state.largest);
-  const Vec now = Max(before, Set1(ReduceMax(largest)));
-  const Vec factor = Exp2OfNegative(Sub(before, now));
-  Vec total = Mul(Load(state.total), factor);
-  for (std::size_t v = 0; v < n_vecs; ++v) {
-    const Vec p = Exp2OfNegative(Sub(s[v], now));
+    const Vec p = Exp2OfNegative(Sub(Load(scores + v * kLanes), most));
     Store(scores + v * kLanes, p);
-    total = Add(total, p);
+    sum = Add(sum, p);
   }
-  Store(state.largest, now);
-  Store(state.total, total);
-  return factor;
+  Store(total, sum);
 }
 
 // Hides the keys of a tile that a query may not see; `tile` is the tile's first key.
 inline void HideKeys(float* scores, std::size_t n_vecs, std::size_t tile, Visible visible) {
+  alignas(64) static constexpr float kRising[kLanes] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                        8, 9, 10, 11, 12, 13, 14, 15};
+  // Places relative to the tile are small: exact in f32.
+  const std::size_t end = visible.end < tile ? 0 : visible.end - tile;
+  const std::size_t begin = visible.begin < tile ? 0 : visible.begin - tile;
+  const Vec first = Set1(static_cast<float>(begin < kTileKeys ? begin : kTileKeys));
+  const Vec last = Set1(static_cast<float>(end < kTileKeys ? end : kTileKeys));
+  const Vec hidden = Set1(kHidden);
   for (std::size_t v = 0; v < n_vecs; ++v) {
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      const std::size_t key = tile + v * kLanes + i;
-      if (key < visible.begin || key >= visible.end) scores[v * kLanes + i] = kHidden;
-    }
+    const Vec place = Add(Load(kRising), Set1(static_cast<float>(v * kLanes)));
+    const Vec s = Select(Less(place, last), Load(scores + v * kLanes), hidden);
+    Store(scores + v * kLanes, Select(Less(place, first), hidden, s));
   }
 }
 
@@ -168,11 +169,14 @@ class Block {
         packed_(packed),
         dim_(packed.dim),
         padded_(PaddedDim(packed.dim)),
-        sums_(scratch),
-        largest_(sums_ + BlockQueries(dim_) * padded_),
-        totals_(largest_ + BlockQueries(dim_) * kLanes),
-        scores_(totals_ + BlockQueries(dim_) * kLanes),
-        q_(scores_ + kGroup * kTileKeys) {}
+        n_rows_(PaddedDim(BlockQueries(packed.dim))),
+        largest_(scratch),
+        tile_largest_(largest_ + n_rows_),
+        factors_(tile_largest_ + n_rows_),
+        totals_(factors_ + n_rows_),
+        sums_(totals_ + BlockQueries(dim_) * kLanes),
+        scores_(sums_ + BlockQueries(dim_) * padded_),
+        q_(scores_ + BlockQueries(dim_) * kTileKeys) {}
 
   void Run(std::size_t first, std::size_t n) {
     first_ = first;
@@ -185,10 +189,7 @@ class Block {
       if (visible.end > all.end) all.end = visible.end;
     }
     for (std::size_t tile = all.begin / kTileKeys * kTileKeys; tile < all.end; tile += kTileKeys) {
-      const std::size_t n_keys = all.end - tile < kTileKeys ? all.end - tile : kTileKeys;
-      for (std::size_t r = 0; r < n_; r += kGroup) {
-        RunTile(r, n_ - r < kGroup ? n_ - r : kGroup, tile, n_keys);
-      }
+      RunTile(tile, all.end - tile < kTileKeys ? all.end - tile : kTileKeys);
     }
     Finish();
   }
@@ -197,6 +198,10 @@ class Block {
   void Begin() {
     // With log2(e) in the scale, powers of two do instead of powers of e.
     const Vec scale = Set1(queries_.scale * 0x1.715476p+0f);
+    for (std::size_t r = 0; r < n_rows_; r += kLanes) {
+      Store(largest_ + r, Set1(kLowest));
+      Store(tile_largest_ + r, Set1(kLowest));
+    }
     for (std::size_t r = 0; r < n_; ++r) {
       const float* from = queries_.q + (first_ + r) * queries_.q_stride;
       float* to = q_ + r * dim_;
@@ -204,34 +209,47 @@ class Block {
       for (; d + kLanes <= dim_; d += kLanes) Store(to + d, Mul(Load(from + d), scale));
       if (d < dim_) StorePart(to + d, Mul(LoadPart(from + d, dim_ - d, 0.0f), scale), dim_ - d);
       for (d = 0; d < padded_; d += kLanes) Store(sums_ + r * padded_ + d, Set1(0.0f));
-      Store(largest_ + r * kLanes, Set1(kLowest));
       Store(totals_ + r * kLanes, Set1(0.0f));
     }
   }
 
-  void RunTile(std::size_t row, std::size_t n_rows, std::size_t tile, std::size_t n_keys) {
+  // Each step is done for the whole block before the next, so that its latency is paid once.
+  void RunTile(std::size_t tile, std::size_t n_keys) {
     const std::size_t n_vecs = (n_keys + kLanes - 1) / kLanes;
-    const float* q = q_ + row * dim_;
     InPieces<kTileVecs>(n_vecs, 0, [&](auto kernels, std::size_t v) {
-      kernels.kScores[n_rows - 1](q, packed_.keys + (tile + v * kLanes) * dim_, dim_,
-                                  scores_ + v * kLanes);
+      const float* panels = packed_.keys + (tile + v * kLanes) * dim_;
+      for (std::size_t r = 0; r < n_; r += kGroup) {
+        kernels.kScores[GroupRows(r) - 1](q_ + r * dim_, panels, dim_,
+                                          scores_ + r * kTileKeys + v * kLanes);
+      }
     });
-    alignas(64) float factors[kGroup * kLanes];
-    for (std::size_t r = 0; r < n_rows; ++r) {
-      const std::size_t i = queries_.index[first_ + row + r];
-      const Visible visible = VisibleTo(i, queries_, packed_.n_keys);
+    for (std::size_t r = 0; r < n_; ++r) {
+      const Visible visible = VisibleTo(queries_.index[first_ + r], queries_, packed_.n_keys);
       float* scores = scores_ + r * kTileKeys;
       if (visible.begin > tile || visible.end < tile + n_vecs * kLanes) {
         HideKeys(scores, n_vecs, tile, visible);
       }
-      const std::size_t at = (row + r) * kLanes;
-      Store(factors + r * kLanes, SoftmaxRow(scores, n_vecs, {largest_ + at, totals_ + at}));
+      tile_largest_[r] = LargestOf(scores, n_vecs);
+    }
+    for (std::size_t r = 0; r < n_; r += kLanes) {
+      const Vec before = Load(largest_ + r), now = Max(before, Load(tile_largest_ + r));
+      Store(factors_ + r, Exp2OfNegative(Sub(before, now)));
+      Store(largest_ + r, now);
+    }
+    for (std::size_t r = 0; r < n_; ++r) {
+      Exponentiate(scores_ + r * kTileKeys, n_vecs, largest_[r], factors_[r], totals_ + r * kLanes);
     }
     InPieces<kTileVecs>(padded_ / kLanes, 0, [&](auto kernels, std::size_t v) {
-      kernels.kAddValues[n_rows - 1](scores_, factors, packed_.values + tile * padded_ + v * kLanes,
-                                     n_keys, padded_, sums_ + row * padded_ + v * kLanes);
+      const float* values = packed_.values + tile * packed_.values_stride + v * kLanes;
+      for (std::size_t r = 0; r < n_; r += kGroup) {
+        kernels.kAddValues[GroupRows(r) - 1](scores_ + r * kTileKeys, factors_ + r, values,
+                                             packed_.values_stride, n_keys, padded_,
+                                             sums_ + r * padded_ + v * kLanes);
+      }
     });
   }
+
+  std::size_t GroupRows(std::size_t r) const { return n_ - r < kGroup ? n_ - r : kGroup; }
 
   void Finish() {
     for (std::size_t r = 0; r < n_; ++r) {
@@ -246,12 +264,14 @@ class Block {
 
   const HeadQueries& queries_;
   const PackedKeys& packed_;
-  std::size_t dim_, padded_;
-  float* sums_;     // [block][padded]
-  float* largest_;  // [block] Vecs
-  float* totals_;   // [block] Vecs
-  float* scores_;   // [kGroup][kTileKeys]
-  float* q_;        // [block][dim], scaled
+  std::size_t dim_, padded_, n_rows_;
+  float* largest_;       // [n_rows] largest score so far
+  float* tile_largest_;  // [n_rows]
+  float* factors_;       // [n_rows] what the tile at hand does to the sums before it
+  float* totals_;        // [block] Vecs whose lanes add up to the sum of the probabilities
+  float* sums_;          // [block][padded]
+  float* scores_;        // [block][kTileKeys]
+  float* q_;             // [block][dim], scaled
   std::size_t first_ = 0, n_ = 0;
 };
 

@@ -20,6 +20,6 @@ void PackPanel(const float* from, std::size_t stride, std::size_t n, std::size_t
 
 namespace lattice::kernels {
 
-const AttentionKernels kAttentionNeon = {Pack, ScratchFloats, Attend};
+const AttentionKernels kAttentionNeon = {PackKeys, PackValues, ScratchFloats, Attend};
 
 }  // namespace lattice::kernels

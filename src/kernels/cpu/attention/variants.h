@@ -12,8 +12,9 @@ inline constexpr std::size_t kPanelKeys = 16;
 
 /// One key head of one text, packed.
 struct PackedKeys {
-  float* keys;    ///< [ceil(n_keys / 16)][dim][16], zero past n_keys.
-  float* values;  ///< [n_keys][dim to the next multiple of 16], zero past dim.
+  const float* keys;    ///< [ceil(n_keys / 16)][dim][16], zero past n_keys.
+  const float* values;  ///< [n_keys][dim to the next multiple of 16], zero past dim.
+  std::size_t values_stride;
   std::size_t n_keys;
   std::size_t dim;
 };
@@ -32,8 +33,11 @@ struct HeadQueries {
 };
 
 struct AttentionKernels {
-  /// k and v: rows of the key head, `stride` apart; n_keys and dim of `packed` are set.
-  void (*pack)(const float* k, const float* v, std::size_t stride, const PackedKeys& packed);
+  /// k: rows of the key head, `stride` apart.
+  void (*pack_keys)(const float* k, std::size_t stride, std::size_t n_keys, std::size_t dim,
+                    float* packed);
+  void (*pack_values)(const float* v, std::size_t stride, std::size_t n_keys, std::size_t dim,
+                      float* packed);
   std::size_t (*scratch_floats)(std::size_t dim);
   /// scratch: 64-byte aligned, scratch_floats(dim) long.
   void (*attend)(const HeadQueries& queries, const PackedKeys& packed, float* scratch);

@@ -1,0 +1,99 @@
+#include "kernels/cpu/attention/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace lattice::kernels {
+namespace {
+
+std::vector<float> Random(std::size_t n, unsigned seed) {
+  std::mt19937 rng(seed);
+  std::normal_distribution<float> normal(0.0f, 2.0f);
+  std::vector<float> values(n);
+  for (float& v : values) v = normal(rng);
+  return values;
+}
+
+struct Mask {
+  bool causal;
+  std::uint32_t window;
+};
+
+// One head, straight through the kernels; every buffer is an exact heap block.
+std::vector<float> Attend(const AttentionKernels& kernels, std::size_t dim, Mask mask,
+                          const std::vector<float>& q, const std::vector<float>& kv,
+                          const std::vector<std::uint32_t>& index) {
+  const std::size_t n_keys = kv.size() / (2 * dim), padded = (dim + 15) / 16 * 16;
+  AlignedBuffer keys((n_keys + 15) / 16 * 16 * dim * sizeof(float));
+  AlignedBuffer values(n_keys * padded * sizeof(float));
+  AlignedBuffer scratch(kernels.scratch_floats(dim) * sizeof(float));
+  kernels.pack_keys(kv.data(), 2 * dim, n_keys, dim, keys.As<float>().data());
+  kernels.pack_values(kv.data() + dim, 2 * dim, n_keys, dim, values.As<float>().data());
+  std::vector<float> out(index.size() * dim);
+  kernels.attend(
+      {q.data(), dim, index.size(), index.data(), 0.3f, mask.causal, mask.window, out.data(), dim},
+      {keys.As<float>().data(), values.As<float>().data(), padded, n_keys, dim},
+      scratch.As<float>().data());
+  return out;
+}
+
+TEST(AttentionTest, AllVariantsGiveTheSameBits) {
+  const CpuFeatures features = CpuFeatures::Detect();
+  for (std::size_t dim : {1u, 8u, 24u, 32u, 64u, 80u, 128u, 256u, 300u}) {
+    for (std::size_t n_keys : {1u, 16u, 17u, 64u, 65u, 130u}) {
+      const std::vector<float> q = Random(n_keys * dim, 1), kv = Random(n_keys * 2 * dim, 2);
+      std::vector<std::uint32_t> index(n_keys);
+      for (std::size_t i = 0; i < n_keys; ++i) index[i] = static_cast<std::uint32_t>(i);
+      for (Mask mask : {Mask{false, 0}, Mask{true, 0}, Mask{true, 20}, Mask{false, 20}}) {
+        const auto want = Attend(kAttentionScalar, dim, mask, q, kv, index);
+        for (const AttentionVariant& variant : AttentionVariants()) {
+          if (!features.Has(variant.needs)) continue;
+          const auto got = Attend(*variant.run, dim, mask, q, kv, index);
+          ASSERT_EQ(std::memcmp(want.data(), got.data(), want.size() * sizeof(float)), 0)
+              << variant.name << " dim " << dim << " keys " << n_keys << " causal " << mask.causal
+              << " window " << mask.window;
+        }
+      }
+    }
+  }
+}
+
+TEST(AttentionTest, AQueryAloneHasTheSameBits) {
+  constexpr std::size_t kDim = 32, kKeys = 150;
+  const std::vector<float> q = Random(kKeys * kDim, 1), kv = Random(kKeys * 2 * kDim, 2);
+  std::vector<std::uint32_t> index(kKeys);
+  for (std::size_t i = 0; i < kKeys; ++i) index[i] = static_cast<std::uint32_t>(i);
+  const AttentionKernels& kernels = SelectAttention(CpuFeatures::Detect());
+  for (Mask mask : {Mask{false, 0}, Mask{true, 0}, Mask{true, 20}, Mask{false, 20}}) {
+    const auto all = Attend(kernels, kDim, mask, q, kv, index);
+    for (std::size_t i = 0; i < kKeys; ++i) {
+      const auto row = q.begin() + static_cast<std::ptrdiff_t>(i * kDim);
+      const auto alone =
+          Attend(kernels, kDim, mask, {row, row + kDim}, kv, {static_cast<std::uint32_t>(i)});
+      ASSERT_EQ(std::memcmp(alone.data(), &all[i * kDim], kDim * sizeof(float)), 0) << i;
+    }
+  }
+}
+
+TEST(AttentionTest, LargeScoresDoNotOverflow) {
+  constexpr std::size_t kDim = 16, kKeys = 70;
+  std::vector<float> q(kDim, 100.0f), kv(kKeys * 2 * kDim, 0.0f);
+  for (std::size_t j = 0; j < kKeys; ++j) {
+    for (std::size_t d = 0; d < kDim; ++d) {
+      kv[j * 2 * kDim + d] = j == 66 ? 100.0f : -100.0f;
+      kv[j * 2 * kDim + kDim + d] = static_cast<float>(j);
+    }
+  }
+  for (const AttentionVariant& variant : AttentionVariants()) {
+    if (!CpuFeatures::Detect().Has(variant.needs)) continue;
+    const auto out = Attend(*variant.run, kDim, {false, 0}, q, kv, {0});
+    EXPECT_EQ(out, std::vector<float>(kDim, 66.0f)) << variant.name;
+  }
+}
+
+}  // namespace
+}  // namespace lattice::kernels
