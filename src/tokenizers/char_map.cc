@@ -18,10 +18,15 @@ constexpr std::size_t kLongCluster = 6;
 class CharMapEdit {
  public:
   explicit CharMapEdit(AlignedText& text) : edit_(text) {}
+  ~CharMapEdit() { Flush(); }
+  CharMapEdit(const CharMapEdit&) = delete;
+  CharMapEdit& operator=(const CharMapEdit&) = delete;
 
   std::size_t n_written() const { return edit_.n_written(); }
 
   void Keep(std::string_view part) {
+    if (part.empty()) return;
+    Flush();
     if (!lags_) {
       edit_.Keep(part.size());
       return;
@@ -34,26 +39,42 @@ class CharMapEdit {
   void Replace(std::string_view old_part, std::string_view new_part) {
     int n_old = CountScalars(old_part), n_new = CountScalars(new_part);
     if (n_new == 0) {
-      Vanish(old_part, n_old);
+      Vanish(n_old);
       return;
     }
+    Flush();
     for (int i = 0; i < n_new; ++i) {
       const Utf8Step step = DecodeUtf8(new_part);
-      const bool last = i + 1 == n_new;
-      edit_.Put(step.scalar, i >= n_old ? 1 : last ? n_new - n_old : 0);
+      const int change = i >= n_old ? 1 : i + 1 == n_new ? n_new - n_old : 0;
       new_part.remove_prefix(step.n_bytes);
+      if (i + 1 == n_new) {
+        last_ = {step.scalar, change};
+        has_last_ = true;
+      } else {
+        edit_.Put(step.scalar, change);
+      }
     }
   }
 
  private:
-  void Vanish(std::string_view old_part, int n_old) {
-    if (edit_.n_written() == 0) {
+  struct Change {
+    char32_t c;
+    int change;
+  };
+
+  void Vanish(int n_old) {
+    if (has_last_) {
+      last_.change -= n_old;
+    } else if (edit_.n_written() == 0) {
       lags_ = true;
-    } else if (!lags_) {
-      edit_.Drop(old_part.size());
     } else {
       edit_.Skip(n_old);
     }
+  }
+
+  void Flush() {
+    if (has_last_) edit_.Put(last_.c, last_.change);
+    has_last_ = false;
   }
 
   static int CountScalars(std::string_view part) {
@@ -63,6 +84,8 @@ class CharMapEdit {
   }
 
   TextEdit edit_;
+  Change last_{};  // The last code point of a replacement, while its change may still grow.
+  bool has_last_ = false;
   bool lags_ = false;
 };
 

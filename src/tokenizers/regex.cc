@@ -16,9 +16,11 @@ constexpr std::uint32_t kMatchLimit = 20'000'000;
 constexpr std::uint32_t kHeapLimitKibibytes = 64 * 1024;
 constexpr std::size_t kMaxExpressionBytes = 64 * 1024;
 
-// Insides of a class: letters by use, marks, digits and connectors; property White_Space.
+// Insides of a class: letters by use, marks, digits and connectors, and of Latin-1 the superscript
+// digits and fractions too; property White_Space.
 constexpr std::string_view kWordSet =
-    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
+    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})"
+    R"(\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})";
 constexpr std::string_view kSpaceSet = R"(\t-\r\x{85}\p{Z})";
 constexpr std::string_view kHexSet = "0-9A-Fa-f";
 
