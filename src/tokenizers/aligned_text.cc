@@ -27,6 +27,14 @@ void AlignedText::Assign(std::string_view text, std::uint32_t base, bool track) 
   has_origins_ = false;
 }
 
+void AlignedText::AssignPart(const AlignedText& whole, Span part) {
+  Assign(whole.view().substr(part.begin, part.end - part.begin), whole.base_ + part.begin,
+         whole.track_);
+  if (!whole.has_origins_) return;
+  origins_.assign(whole.origins_.begin() + part.begin, whole.origins_.begin() + part.end);
+  has_origins_ = true;
+}
+
 Span AlignedText::OriginOf(Span part) const {
   if (has_origins_) return {origins_[part.begin].begin, origins_[part.end - 1].end};
   Span origin = part;

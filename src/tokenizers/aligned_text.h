@@ -28,6 +28,8 @@ class AlignedText {
   /// text   valid UTF-8, bytes [base, base + text.size()) of the caller's text.
   /// track  keep origins; without it OriginOf may not be called.
   void Assign(std::string_view text, std::uint32_t base, bool track);
+  /// Starts over with bytes `part` of another, on code point borders, and their origins.
+  void AssignPart(const AlignedText& whole, Span part);
 
   std::string_view view() const { return text_; }
   bool tracked() const { return track_; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "tokenizers/aligned_text.h"
 #include "tokenizers/byte_spelling.h"
 #include "tokenizers/component.h"
 #include "tokenizers/pattern.h"
@@ -198,6 +199,7 @@ class Replace : public Decoder {
       matches.clear();
       LATTICE_TRY_VOID(pattern_->FindAll(token, matches));
       if (matches.empty()) continue;
+      LATTICE_TRY_VOID(CheckTextSize(token.size() + matches.size() * content_.size()));
       std::string out;
       std::size_t at = 0;
       for (const Span match : matches) {

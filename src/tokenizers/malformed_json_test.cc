@@ -234,16 +234,39 @@ TEST(OddJsonTest, AReplacementThatHoldsItsPatternIsAppliedOnce) {
   EXPECT_EQ(*decoded, "aab");
 }
 
-TEST(OddJsonTest, ReplacementsThatDoubleATextFortyTimesAreStopped) {
+TEST(OddJsonTest, ReplacementsThatMultiplyATextFortyTimesAreStopped) {
   std::string steps;
   for (int i = 0; i < 40; ++i) {
     steps += std::string(i == 0 ? "" : ", ") +
-             R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"})";
+             R"({"type": "Replace", "pattern": {"String": "a"}, "content": ")" +
+             std::string(1000, 'a') + "\"}";
   }
   const auto decoded = EncodeAndDecode(
       With(R"("normalizer": {"type": "Sequence", "normalizers": [)" + steps + "]}"), "a");
   ASSERT_FALSE(decoded);
   EXPECT_EQ(decoded.error().code, ErrorCode::kResourceExhausted) << decoded.error().message;
+}
+
+TEST(OddJsonTest, ReplacementsThatMultiplyADecodedTextFortyTimesAreStopped) {
+  std::string steps;
+  for (int i = 0; i < 40; ++i) {
+    steps += std::string(i == 0 ? "" : ", ") +
+             R"({"type": "Replace", "pattern": {"String": "a"}, "content": ")" +
+             std::string(1000, 'a') + "\"}";
+  }
+  const auto decoded =
+      EncodeAndDecode(With(R"("decoder": {"type": "Sequence", "decoders": [)" + steps + "]}"), "a");
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code, ErrorCode::kResourceExhausted) << decoded.error().message;
+}
+
+TEST(OddJsonTest, ManyAddedTokensInANormalisedTextTakeLinearTime) {
+  const std::string json = With(R"("normalizer": {"type": "Lowercase"},
+      "pre_tokenizer": {"type": "WhitespaceSplit"},
+      "added_tokens": [{"id": 3, "content": "x", "normalized": true}])");
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += "XA ";
+  EXPECT_TRUE(EncodeAndDecode(json, text));
 }
 
 TEST(OddJsonTest, ASplitAtEmptyMatchesTerminates) {

@@ -192,8 +192,8 @@ class Pipeline : public Tokenizer {
         PutAdded(*section.token, source, spelled, options, out);
         continue;
       }
-      text = normalised;
-      scratch.words.assign(1, section.span);
+      text.AssignPart(normalised, section.span);
+      scratch.words.assign(1, {0, static_cast<std::uint32_t>(text.view().size())});
       LATTICE_TRY_VOID(EncodeWords(options, scratch, out));
     }
     return Ok();
