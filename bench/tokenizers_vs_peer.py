@@ -4,7 +4,7 @@ Usage: tokenizers_vs_peer.py PROGRAM TOKENIZER_JSON [TEXT_FILE] [--rounds N]
 
 PROGRAM is the tokenizers_vs_peer of a release build. Without TEXT_FILE the text is the first
 megabyte of the docstrings of Python's standard library.
-Both sides encode the same text alternately, whole and line by line (the peer by encode_batch), and
+Both sides encode the same text alternately, whole and line by line (the peer by encode_batch_fast), and
 must give the same number of tokens. Prints medians, their ratio and the load times.
 """
 
@@ -77,10 +77,9 @@ def main():
                 seconds, n_tokens = ours.stdout.readline().split()
                 times["ours"].append(float(seconds))
                 begin = time.perf_counter()
-                if mode == "whole":
-                    n_peer = len(peer.encode(text).ids)
-                else:
-                    n_peer = sum(len(e.ids) for e in peer.encode_batch(lines))
+                # The peer's fastest door: like ours here, it leaves out the offsets.
+                texts = [text] if mode == "whole" else lines
+                n_peer = sum(len(e.ids) for e in peer.encode_batch_fast(texts))
                 times["peer"].append(time.perf_counter() - begin)
                 if n_peer != int(n_tokens):
                     sys.exit(f"{mode}: {n_tokens} tokens, the peer has {n_peer}")
