@@ -7,6 +7,7 @@ namespace {
 
 constexpr GemmBf16Variant kVariants[] = {
 #if defined(__x86_64__)
+    {"amx_bf16", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAmxBf16, GemmBf16Amx, 2, false},
     {"avx512bf16", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Bf16, GemmBf16Avx512Bf16,
      2, false},
     {"avx512", CpuFeature::kAvx512, GemmBf16Avx512, 2, true},

@@ -30,6 +30,7 @@ using GemmBf16Fn = void (*)(const GemmBf16Args&);
 void GemmBf16Scalar(const GemmBf16Args& args);
 void GemmBf16Avx2(const GemmBf16Args& args);
 void GemmBf16Avx512(const GemmBf16Args& args);
+void GemmBf16Amx(const GemmBf16Args& args);
 void GemmBf16Avx512Bf16(const GemmBf16Args& args);
 void GemmBf16Neon(const GemmBf16Args& args);
 void GemmBf16NeonBf16(const GemmBf16Args& args);

@@ -34,6 +34,7 @@ using GemmInt8Fn = void (*)(const GemmInt8Args&);
 void GemmInt8Scalar(const GemmInt8Args& args);
 void GemmInt8Avx2(const GemmInt8Args& args);
 void GemmInt8AvxVnni(const GemmInt8Args& args);
+void GemmInt8Amx(const GemmInt8Args& args);
 void GemmInt8Avx512Vnni(const GemmInt8Args& args);
 void GemmInt8Neon(const GemmInt8Args& args);
 void GemmInt8NeonDotprod(const GemmInt8Args& args);
