@@ -9,13 +9,11 @@ namespace lattice::kernels {
 
 /// y = x W^T + bias [+ residual], x in 8 bits a row (quantise_rows.h), weights in 8 bits an output.
 ///
-/// Value      y[i][j] = fma(f32(sum_t (x[i][t] - x_zero[i]) * w[j][t]), x_scale[i] * w_scale[j],
-/// bias[j])
-///            [+ residual[i][j]]. The sum is exact in 32 bits for k <= kInt8MaxInputs: all
-///            variants, and one row and many, give equal bits.
+/// Value      y[i][j] = fma(f32(s), x_scale[i] * w_scale[j], bias[j]) [+ residual[i][j]], where
+///            s = sum_t (x[i][t] - x_zero[i]) * w[j][t] is exact in 32 bits for k up to
+///            kInt8MaxInputs: all variants, and one row and many, give equal bits.
 /// Layout     panel p holds outputs [32 p, 32 p + 32): byte [t / g][j][t % g] is w[32 p + j][t]
-/// with g the
-///            variant's `group`; outputs past n and inputs past the layer's are zero.
+///            with g the variant's `group`; outputs past n and inputs past the layer's are zero.
 /// Weights    -127..127.
 /// Aliasing   y may be the residual; otherwise outputs alias no input.
 /// Errors     none: preconditions only.
