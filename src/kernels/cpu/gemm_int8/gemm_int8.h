@@ -7,11 +7,13 @@
 
 namespace lattice::kernels {
 
-/// y = x W^T + bias [+ residual], x in 8 bits a row (quantise_rows.h), weights in 8 bits an output.
+/// y = x W^T + bias [+ residual], x and W in 8 bits with one scale for each block of 128 inputs.
 ///
-/// Value      y[i][j] = fma(f32(s), x_scale[i] * w_scale[j], bias[j]) [+ residual[i][j]], where
-///            s = sum_t (x[i][t] - x_zero[i]) * w[j][t] is exact in 32 bits for k up to
-///            kInt8MaxInputs: all variants, and one row and many, give equal bits.
+/// Value      y starts as bias[j]; for each block b in rising order,
+///            y = fma(s, x_scale[i][b] * w_scale[j][b], y), where
+///            s = sum_t (x[i][t] - x_zero[i][b]) * w[j][t] over the block; then [+ residual[i][j]].
+///            |s| <= 255 * 127 * 128 < 2^24, so that s is exact in i32 and in f32: all variants,
+///            and one row and many, give equal bits.
 /// Layout     panel p holds outputs [32 p, 32 p + 32): byte [t / g][j][t % g] is w[32 p + j][t]
 ///            with g the variant's `group`; outputs past n and inputs past the layer's are zero.
 /// Weights    -127..127.
@@ -23,9 +25,6 @@ struct GemmInt8Variant {
   GemmInt8Fn run;
   std::size_t group;  ///< Inputs of one output that lie together: 4 or 8.
 };
-
-/// 65536 * 255 * 127 < 2^31.
-inline constexpr std::size_t kInt8MaxInputs = 65536;
 
 /// All variants of this architecture, fastest first; the last runs anywhere.
 std::span<const GemmInt8Variant> GemmInt8Variants();

@@ -1,7 +1,6 @@
 #include "kernels/cpu/linear/linear_int8.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,26 +26,33 @@ std::size_t PaddedInputs(std::size_t inputs) {
 class QuantisedRows {
  public:
   static std::size_t SizeBytes(std::size_t padded) {
-    return kBlockRows * (padded + sizeof(float) + sizeof(std::int32_t));
+    return kBlockRows * (padded + 2 * Int8Blocks(padded) * sizeof(float));
   }
   QuantisedRows(std::byte* memory, std::size_t padded)
       : padded_(padded),
+        n_blocks_(Int8Blocks(padded)),
         q_(reinterpret_cast<std::uint8_t*>(memory)),
         scale_(reinterpret_cast<float*>(memory + kBlockRows * padded)),
-        zero_(reinterpret_cast<std::int32_t*>(scale_ + kBlockRows)) {}
+        zero_(scale_ + kBlockRows * n_blocks_) {}
 
   void Set(std::size_t i, QuantiseRowFn quantise, const float* x, std::size_t n) {
-    quantise(x, n, q_ + i * padded_, padded_, scale_ + i, zero_ + i);
+    for (std::size_t b = 0; b < n_blocks_; ++b) {
+      const std::size_t begin = b * kInt8BlockInputs;
+      const std::size_t size = std::min(kInt8BlockInputs, padded_ - begin);
+      const std::size_t first = std::min(begin, n);
+      quantise(x + first, std::min(size, n - first), q_ + i * padded_ + begin, size,
+               scale_ + i * n_blocks_ + b, zero_ + i * n_blocks_ + b);
+    }
   }
   const std::uint8_t* row(std::size_t i) const { return q_ + i * padded_; }
-  const float* scale(std::size_t i) const { return scale_ + i; }
-  const std::int32_t* zero(std::size_t i) const { return zero_ + i; }
+  const float* scale(std::size_t i) const { return scale_ + i * n_blocks_; }
+  const float* zero(std::size_t i) const { return zero_ + i * n_blocks_; }
 
  private:
-  std::size_t padded_;
+  std::size_t padded_, n_blocks_;
   std::uint8_t* q_;
   float* scale_;
-  std::int32_t* zero_;
+  float* zero_;
 };
 
 class LinearInt8 : public CpuLinear {
@@ -57,8 +63,8 @@ class LinearInt8 : public CpuLinear {
         padded_(PaddedInputs(inputs_)),
         n_panels_((outputs_ + kInt8PanelOutputs - 1) / kInt8PanelOutputs),
         panels_(arena.Allocate<std::int8_t>(n_panels_ * padded_ * kInt8PanelOutputs)),
-        w_scale_(n_panels_ * kInt8PanelOutputs),
-        w_sum_(n_panels_ * kInt8PanelOutputs),
+        w_scale_(n_panels_ * kInt8PanelOutputs * Int8Blocks(padded_)),
+        w_sum_(w_scale_.size()),
         bias_(weights.Biases(n_panels_ * kInt8PanelOutputs)),
         kernel_(SelectGemmInt8(features)),
         quantise_(SelectQuantiseRow(features)),
@@ -99,8 +105,8 @@ class LinearInt8 : public CpuLinear {
                  .m = part.n_rows,
                  .k = padded_,
                  .w = panels_.values.data() + part.col * padded_,
-                 .w_sum = w_sum_.data() + part.col,
-                 .w_scale = w_scale_.data() + part.col,
+                 .w_sum = w_sum_.data() + part.col * Int8Blocks(padded_),
+                 .w_scale = w_scale_.data() + part.col * Int8Blocks(padded_),
                  .bias = bias_.data() + part.col,
                  .residual = part.residual,
                  .residual_stride = outputs_,
@@ -112,7 +118,7 @@ class LinearInt8 : public CpuLinear {
   std::size_t outputs_, inputs_, padded_, n_panels_;
   PanelMemory<std::int8_t> panels_;
   std::vector<float> w_scale_;
-  std::vector<std::int32_t> w_sum_;
+  std::vector<float> w_sum_;
   std::vector<float> bias_;
   const GemmInt8Variant& kernel_;
   const QuantiseRowVariant& quantise_;
@@ -124,11 +130,6 @@ class LinearInt8 : public CpuLinear {
 Result<std::unique_ptr<CpuLinear>> MakeLinearInt8(ThreadPool& pool, PanelArena& arena,
                                                   const StackedRows& weights,
                                                   CpuFeatures features) {
-  if (weights.inputs() > kInt8MaxInputs) {
-    return Error{ErrorCode::kUnsupported, "int8 layers take at most " +
-                                              std::to_string(kInt8MaxInputs) + " inputs, not " +
-                                              std::to_string(weights.inputs())};
-  }
   auto layer = std::make_unique<LinearInt8>(arena, weights, features);
   LATTICE_TRY_VOID(layer->Pack(pool, weights));
   return std::unique_ptr<CpuLinear>(std::move(layer));

@@ -9,8 +9,7 @@
 
 namespace lattice::kernels {
 
-/// A layer computed in int8, see gemm_int8.h. kCorruptData when a weight is not finite,
-/// kUnsupported when an output has more than kInt8MaxInputs inputs.
+/// A layer computed in int8, see gemm_int8.h. kCorruptData when a weight is not finite.
 Result<std::unique_ptr<CpuLinear>> MakeLinearInt8(ThreadPool& pool, PanelArena& arena,
                                                   const StackedRows& weights, CpuFeatures features);
 

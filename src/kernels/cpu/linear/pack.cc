@@ -36,9 +36,9 @@ void PackF32Panel(const StackedRows& weights, std::size_t panel, float* out) {
   }
 }
 
-// Returns false when a value is not finite. |v| * inverse is at most 127 and a bit.
-bool QuantiseOutput(std::span<const float> values, std::int8_t* q, float& scale,
-                    std::int32_t& sum) {
+// One block of one output. Returns false when a value is not finite. |v| * inverse is at most 127
+// and a bit.
+bool QuantiseBlock(std::span<const float> values, std::int8_t* q, float& scale, float& sum) {
   float largest = 0;
   bool finite = true;
   for (const float v : values) {
@@ -52,12 +52,13 @@ bool QuantiseOutput(std::span<const float> values, std::int8_t* q, float& scale,
   scale = zero ? 0.0f : largest / 127.0f;
   constexpr float kRounder =
       12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, nearest even.
-  sum = 0;
+  std::int32_t total = 0;
   for (std::size_t t = 0; t < values.size(); ++t) {
     const float rounded = (values[t] * inverse + kRounder) - kRounder;
     q[t] = static_cast<std::int8_t>(static_cast<std::int32_t>(rounded));
-    sum += q[t];
+    total += q[t];
   }
+  sum = static_cast<float>(total);
   return true;
 }
 
@@ -112,19 +113,27 @@ Status PackInt8(ThreadPool& pool, const StackedRows& weights, std::size_t group,
   const std::size_t n_panels = (outputs + kInt8PanelOutputs - 1) / kInt8PanelOutputs;
   LATTICE_CHECK(padded >= inputs && padded % group == 0);
   LATTICE_CHECK(out.panels.size() == n_panels * kInt8PanelOutputs * padded);
+  const std::size_t n_blocks = Int8Blocks(padded);
+  LATTICE_CHECK(out.scale.size() == n_panels * kInt8PanelOutputs * n_blocks);
+  LATTICE_CHECK(out.sum.size() == out.scale.size());
   std::atomic<std::size_t> bad_output = outputs;
   pool.ParallelFor(n_panels, 1, [&](std::size_t begin, std::size_t end) {
     std::vector<float> values(inputs);
     std::vector<std::int8_t> q(padded);
     for (std::size_t j = begin * kInt8PanelOutputs; j < end * kInt8PanelOutputs; ++j) {
       std::ranges::fill(q, std::int8_t{0});
-      out.scale[j] = 0;
-      out.sum[j] = 0;
-      if (j < outputs) {
-        weights.Read(j, 0, values);
-        if (!QuantiseOutput(values, q.data(), out.scale[j], out.sum[j])) bad_output = j;
-      }
+      if (j < outputs) weights.Read(j, 0, values);
       const std::size_t row = j % kInt8PanelOutputs;
+      for (std::size_t b = 0; b < n_blocks; ++b) {
+        const std::size_t at = (j - row) * n_blocks + b * kInt8PanelOutputs + row;
+        const std::size_t first = std::min(b * kInt8BlockInputs, inputs);
+        const std::size_t size = std::min(kInt8BlockInputs, inputs - first);
+        out.scale[at] = out.sum[at] = 0;
+        if (j < outputs && !QuantiseBlock(std::span(values).subspan(first, size), q.data() + first,
+                                          out.scale[at], out.sum[at])) {
+          bad_output = j;
+        }
+      }
       SpreadGroups<std::int8_t>(q, group, kInt8PanelOutputs,
                                 out.panels.data() + (j - row) * padded + row * group);
     }

@@ -36,7 +36,7 @@ __m128i Bytes(__m256 x, __m256 inverse, __m256i zero) {
 }  // namespace
 
 void QuantiseRowAvx2(const float* x, std::size_t k, std::uint8_t* q, std::size_t k_padded,
-                     float* scale, std::int32_t* zero) {
+                     float* scale, float* zero) {
   __m256 low = _mm256_setzero_ps(), high = _mm256_setzero_ps();
   const std::size_t whole = k / kLanes * kLanes;
   for (std::size_t t = 0; t < whole; t += kLanes) {
@@ -51,10 +51,11 @@ void QuantiseRowAvx2(const float* x, std::size_t k, std::uint8_t* q, std::size_t
   const float inverse = zeros ? 0.0f : 255.0f / range;
   *scale = zeros ? 0.0f : range / 255.0f;
   const int offset = _mm_cvtss_si32(_mm_set_ss(-least * inverse));
-  *zero = offset > 0 ? offset : 0;
+  const int moved = offset > 0 ? offset : 0;
+  *zero = static_cast<float>(moved);
 
   const __m256 by = _mm256_set1_ps(inverse);
-  const __m256i add = _mm256_set1_epi32(*zero);
+  const __m256i add = _mm256_set1_epi32(moved);
   for (std::size_t t = 0; t < whole; t += kLanes) {
     _mm_storel_epi64(reinterpret_cast<__m128i*>(q + t), Bytes(_mm256_loadu_ps(x + t), by, add));
   }

@@ -32,7 +32,7 @@ __m128i Bytes(__m512 x, __m512 inverse, __m512i zero) {
 }  // namespace
 
 void QuantiseRowAvx512(const float* x, std::size_t k, std::uint8_t* q, std::size_t k_padded,
-                       float* scale, std::int32_t* zero) {
+                       float* scale, float* zero) {
   __m512 low[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
   __m512 high[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
   std::size_t t = 0;
@@ -54,10 +54,11 @@ void QuantiseRowAvx512(const float* x, std::size_t k, std::uint8_t* q, std::size
   const float inverse = zeros ? 0.0f : 255.0f / range;
   *scale = zeros ? 0.0f : range / 255.0f;
   const int offset = _mm_cvtss_si32(_mm_set_ss(-least * inverse));
-  *zero = offset > 0 ? offset : 0;
+  const int moved = offset > 0 ? offset : 0;
+  *zero = static_cast<float>(moved);
 
   const __m512 by = _mm512_set1_ps(inverse);
-  const __m512i add = _mm512_set1_epi32(*zero);
+  const __m512i add = _mm512_set1_epi32(moved);
   t = 0;
   for (; t + kLanes <= k; t += kLanes) {
     _mm_store_si128(reinterpret_cast<__m128i*>(q + t), Bytes(_mm512_loadu_ps(x + t), by, add));

@@ -30,7 +30,7 @@ uint8x8_t Bytes(Eight x, float inverse, int32x4_t zero) {
 }  // namespace
 
 void QuantiseRowNeon(const float* x, std::size_t k, std::uint8_t* q, std::size_t k_padded,
-                     float* scale, std::int32_t* zero) {
+                     float* scale, float* zero) {
   float32x4_t low = vdupq_n_f32(0), high = vdupq_n_f32(0);
   const std::size_t whole = k / kLanes * kLanes;
   const Eight last = LoadPart(x + whole, k - whole);
@@ -45,9 +45,10 @@ void QuantiseRowNeon(const float* x, std::size_t k, std::uint8_t* q, std::size_t
   const float inverse = zeros ? 0.0f : 255.0f / range;
   *scale = zeros ? 0.0f : range / 255.0f;
   const std::int32_t offset = vcvtns_s32_f32(-least * inverse);
-  *zero = offset > 0 ? offset : 0;
+  const std::int32_t moved = offset > 0 ? offset : 0;
+  *zero = static_cast<float>(moved);
 
-  const int32x4_t add = vdupq_n_s32(*zero);
+  const int32x4_t add = vdupq_n_s32(moved);
   for (std::size_t t = 0; t < whole; t += kLanes) vst1_u8(q + t, Bytes(Load(x + t), inverse, add));
   for (std::size_t t = whole; t < k_padded; ++t) q[t] = 0;
   std::uint8_t bytes[kLanes];

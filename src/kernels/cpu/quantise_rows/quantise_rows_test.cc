@@ -16,7 +16,7 @@ namespace {
 struct Quantised {
   std::vector<std::uint8_t> q;
   float scale = -1;
-  std::int32_t zero = -1;
+  float zero = -1;
   bool operator==(const Quantised&) const = default;
 };
 
@@ -62,7 +62,7 @@ TEST(QuantiseRowsTest, ValuesAreWithinHalfAStep) {
       const auto row = Random(384, 1, mean, 1.0f);
       const Quantised result = Quantise(variant.run, row);
       for (std::size_t t = 0; t < row.size(); ++t) {
-        const float value = result.scale * static_cast<float>(result.q[t] - result.zero);
+        const float value = result.scale * (static_cast<float>(result.q[t]) - result.zero);
         // The zero is rounded as well, so that the largest value may be clamped by another half.
         EXPECT_NEAR(value, row[t], 1.001f * result.scale);
       }
