@@ -96,7 +96,7 @@ TEST_F(MiniLmTest, EightBitEmbeddingsStayClose) {
   LoadedModel narrow(std::filesystem::path(LATTICE_TEST_MODELS) / "all-minilm-l6-v2", 2,
                      kernels::Precision::kInt8);
   const Closeness close = Compare(narrow, texts_, golden_->Floats("embeddings"));
-  EXPECT_GE(close.worst_cosine, 0.99);  // Seen: 0.9925, with one scale a row.
+  EXPECT_GE(close.worst_cosine, 0.995);
 }
 
 }  // namespace
