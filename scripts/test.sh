@@ -37,9 +37,9 @@ done
 export YES=${YES:-0}
 
 ensure_lists
-packages="$(build_packages) $(test_packages)"
-# shellcheck disable=SC2086 # a list of words
-install_packages $packages
+packages=$(build_packages)  # alone, so that its failure ends the script
+# shellcheck disable=SC2046,SC2086 # lists of words
+install_packages $packages $(test_packages)
 jobs=$(build_jobs)
 
 # run_preset PRESET MODELS: builds all of it and runs all of its tests.
