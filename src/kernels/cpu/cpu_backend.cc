@@ -24,7 +24,7 @@ class CpuBackend : public Backend {
         norm_(SelectNorm(features)),
         activation_(SelectActivation(features)),
         rope_(SelectRope(features)),
-        attention_(SelectAttention(features)) {}
+        attention_(features) {}
 
   std::string Describe() const override {
     return "cpu " + features_.ToString() + ", " + std::to_string(pool_.n_threads()) + " threads";

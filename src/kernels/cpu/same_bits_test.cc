@@ -168,13 +168,13 @@ TEST(SameBitsTest, ATextAloneAndAmongOthersOnAnyNumberOfThreads) {
     std::size_t step = 0;
     layer.Run(together, [&](const char* name, const Buffer& buffer) {
       const std::vector<float> rows = layer.Read(buffer);
+      const std::size_t at = step++;
       for (std::size_t t = 0; t < alone.size(); ++t) {
         ASSERT_EQ(std::memcmp(&rows[together.spans[t].query_begin * buffer.cols()],
-                              want[t][step].data(), want[t][step].size() * sizeof(float)),
+                              want[t][at].data(), want[t][at].size() * sizeof(float)),
                   0)
-            << name << ", text " << t << ", " << n_threads << " threads";
+            << "step " << at << ", " << name << ", text " << t << ", " << n_threads << " threads";
       }
-      ++step;
     });
     ASSERT_EQ(step, want[0].size());
   }

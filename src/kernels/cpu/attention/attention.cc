@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "kernels/cpu/row_split.h"
-#include "kernels/cpu/select.h"
 #include "lattice/check.h"
 
 namespace lattice::kernels {
@@ -13,6 +12,8 @@ namespace {
 
 constexpr AttentionVariant kVariants[] = {
 #if defined(__x86_64__)
+    {"avx512bf16", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Bf16,
+     &kAttentionAvx512Bf16},
     {"avx512", CpuFeature::kAvx512, &kAttentionAvx512},
     {"avx2", CpuFeature::kAvx2, &kAttentionAvx2},
 #elif defined(__aarch64__)
@@ -28,8 +29,9 @@ std::size_t RoundUp(std::size_t n, std::size_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
+// Enough for f32, and so for slots of two.
 std::size_t KeyFloats(std::size_t n_keys, std::size_t dim) {
-  return RoundUp(n_keys, kPanelKeys) * dim;
+  return RoundUp(n_keys, kPanelKeys) * RoundUp(dim, 16);
 }
 std::size_t ValueFloats(std::size_t n_keys, std::size_t dim) { return n_keys * RoundUp(dim, 16); }
 
@@ -154,7 +156,8 @@ class Worker {
     const float* k = kv.row(span_->key_begin) + args_.k_col + kv_head_ * dim;
     const float* v = kv.row(span_->key_begin) + args_.v_col + kv_head_ * dim;
     kernels_.pack_keys(k, kv.cols(), n_keys, dim, keys);
-    if (dim % 16 == 0 && n_keys <= kTileKeys) {  // Read too seldom to be worth a copy.
+    if (kernels_.per_slot == 1 && dim % 16 == 0 &&
+        n_keys <= kTileKeys) {  // Read too seldom to be worth a copy.
       packed_ = {keys, v, kv.cols(), n_keys, dim};
     } else {
       kernels_.pack_values(v, kv.cols(), n_keys, dim, values);
@@ -191,19 +194,25 @@ void CheckShapes(const AttentionArgs& args) {
 
 std::span<const AttentionVariant> AttentionVariants() { return kVariants; }
 
-const AttentionKernels& SelectAttention(CpuFeatures features) {
-  return *SelectVariant(AttentionVariants(), features).run;
+const AttentionKernels& SelectAttention(CpuFeatures features, Precision precision) {
+  std::size_t i = 0;
+  while (!features.Has(kVariants[i].needs) ||
+         (precision == Precision::kF32 && kVariants[i].run->per_slot != 1)) {
+    ++i;
+  }
+  return *kVariants[i].run;
 }
 
 void CpuAttention::Run(ThreadPool& pool, const AttentionArgs& args, CpuBuffer& out) {
   CheckShapes(args);
+  const AttentionKernels& kernels = args.precision == Precision::kF32 ? exact_ : rounded_;
   out.Reshape(args.q->rows(), args.n_heads * args.head_dim);
   const Plan plan(args, pool.n_threads());
   const std::size_t n_workers = plan.n_pieces() == 1 ? 1 : pool.n_threads();
-  std::unique_ptr<Scratch> scratch = TakeScratch(n_workers, WorkerBytes(args, kernels_));
+  std::unique_ptr<Scratch> scratch = TakeScratch(n_workers, WorkerBytes(args, kernels));
   std::atomic<std::size_t> next{0};
   const auto work = [&](std::size_t w) {
-    Worker worker(kernels_, args, out, (*scratch)[w]);
+    Worker worker(kernels, args, out, (*scratch)[w]);
     for (std::size_t p = next.fetch_add(1); p < plan.n_pieces(); p = next.fetch_add(1)) {
       plan.ForPiece(p, [&](const Unit& unit) { worker.Run(unit); });
     }

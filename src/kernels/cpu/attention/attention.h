@@ -20,9 +20,10 @@ struct AttentionVariant {
   const AttentionKernels* run;
 };
 
-/// Fastest first; the last row runs anywhere. All rows give the same bits.
+/// Fastest first; the last row runs anywhere. Rows of f32 give the same bits.
 std::span<const AttentionVariant> AttentionVariants();
-const AttentionKernels& SelectAttention(CpuFeatures features);
+/// The first row for `features` that computes in f32, or for other precisions the first of all.
+const AttentionKernels& SelectAttention(CpuFeatures features, Precision precision);
 
 /// Attention over packed texts: see Backend::Attention. Softmax as in Milakov and Gimelshein 2018,
 /// "Online normalizer calculation for softmax", over tiles of 64 keys: memory grows with the keys
@@ -30,7 +31,9 @@ const AttentionKernels& SelectAttention(CpuFeatures features);
 /// one key head is packed once for the blocks that a worker takes in a row. Thread-safe.
 class CpuAttention {
  public:
-  explicit CpuAttention(const AttentionKernels& kernels) : kernels_(kernels) {}
+  explicit CpuAttention(CpuFeatures features)
+      : exact_(SelectAttention(features, Precision::kF32)),
+        rounded_(SelectAttention(features, Precision::kBf16)) {}
 
   void Run(ThreadPool& pool, const AttentionArgs& args, CpuBuffer& out);
 
@@ -40,7 +43,8 @@ class CpuAttention {
   std::unique_ptr<Scratch> TakeScratch(std::size_t n_workers, std::size_t worker_bytes);
   void GiveBack(std::unique_ptr<Scratch> scratch);
 
-  const AttentionKernels& kernels_;
+  const AttentionKernels& exact_;
+  const AttentionKernels& rounded_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Scratch>> idle_;  // under mutex_
 };

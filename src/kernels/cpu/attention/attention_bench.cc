@@ -13,7 +13,6 @@ namespace {
 struct Shape {
   std::size_t n_heads, n_kv_heads, head_dim, n_tokens, n_texts;
   bool causal;
-  Precision precision;
 };
 
 void Fill(CpuBuffer& buffer, std::size_t rows, std::size_t cols, unsigned seed) {
@@ -50,8 +49,8 @@ void RunAttention(benchmark::State& state, const AttentionVariant* variant, Shap
   args.spans = spans;
   args.query_index = index;
   args.causal = shape.causal;
-  args.precision = shape.precision;
-  CpuAttention attention(*variant->run);
+  args.precision = variant->run->per_slot == 1 ? Precision::kF32 : Precision::kBf16;
+  CpuAttention attention(variant->needs);
   for (auto _ : state) {
     attention.Run(pool, args, out);
     benchmark::DoNotOptimize(out.data());
@@ -64,12 +63,10 @@ void RunAttention(benchmark::State& state, const AttentionVariant* variant, Shap
 }
 
 const bool kRegistered = [] {
-  constexpr Precision kF32 = Precision::kF32;
   constexpr Shape kShapes[] = {
-      {12, 12, 32, 10, 100, false, kF32}, {12, 12, 32, 128, 4, false, kF32},
-      {12, 12, 32, 256, 2, false, kF32},  {12, 12, 32, 512, 1, false, kF32},
-      {12, 12, 64, 256, 2, false, kF32},  {16, 8, 128, 512, 1, true, kF32},
-      {3, 1, 256, 512, 1, false, kF32},
+      {12, 12, 32, 10, 100, false}, {12, 12, 32, 128, 4, false}, {12, 12, 32, 256, 2, false},
+      {12, 12, 32, 512, 1, false},  {12, 12, 64, 256, 2, false}, {16, 8, 128, 512, 1, true},
+      {3, 1, 256, 512, 1, false},
   };
   const CpuFeatures features = CpuFeatures::Detect();
   for (const AttentionVariant& variant : AttentionVariants()) {

@@ -15,11 +15,12 @@ void PackPanel(const float* from, std::size_t stride, std::size_t n, std::size_t
 }  // namespace
 }  // namespace lattice::kernels
 
-// After Vec, PackPanel and kTileVecs.
+#include "kernels/cpu/attention/f32.inl"
+// The arithmetic comes first.
 #include "kernels/cpu/attention/body.inl"
 
 namespace lattice::kernels {
 
-const AttentionKernels kAttentionAvx2 = {PackKeys, PackValues, ScratchFloats, Attend};
+const AttentionKernels kAttentionAvx2 = {kPerSlot, PackKeys, PackValues, ScratchFloats, Attend};
 
 }  // namespace lattice::kernels

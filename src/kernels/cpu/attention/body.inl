@@ -1,5 +1,5 @@
 // Included by each instruction set's file, after its Vec, kTileVecs (Vecs that share registers with
-// a group of queries) and PackPanel.
+// a group of queries), PackPanel, and its arithmetic: f32.inl or its own.
 //
 // Scores are sums of fused multiply-adds from zero in rising order of the head's dimension, a lane
 // for each key. The softmax goes over tiles of 64 keys in order; in a tile, values are added in
@@ -17,6 +17,7 @@ constexpr float kHidden = -__builtin_inff();
 constexpr float kLowest =
     -1e38f;  // Below any score, and finite: hidden minus this is hidden still.
 
+constexpr std::size_t Slots(std::size_t n) { return (n + kPerSlot - 1) / kPerSlot; }
 constexpr std::size_t PaddedDim(std::size_t dim) { return (dim + 15) / 16 * 16; }
 
 // Queries whose state stays in the first cache while tiles of keys pass by.
@@ -27,39 +28,42 @@ constexpr std::size_t BlockQueries(std::size_t dim) {
 
 std::size_t ScratchFloats(std::size_t dim) {
   const std::size_t n = BlockQueries(dim);
-  return n * (PaddedDim(dim) + dim + kLanes + kTileKeys) + 3 * PaddedDim(n);
+  return n * (2 * PaddedDim(dim) + kLanes + kTileKeys) + 3 * PaddedDim(n);
 }
 
 void PackKeys(const float* k, std::size_t stride, std::size_t n_keys, std::size_t dim,
               float* packed) {
   for (std::size_t j = 0; j < n_keys; j += kPanelKeys) {
     const std::size_t n = n_keys - j < kPanelKeys ? n_keys - j : kPanelKeys;
-    PackPanel(k + j * stride, stride, n, dim, packed + j * dim);
+    PackPanel(k + j * stride, stride, n, dim, packed + j * Slots(dim));
   }
 }
 
 void PackValues(const float* v, std::size_t stride, std::size_t n_keys, std::size_t dim,
                 float* packed) {
-  for (std::size_t j = 0; j < n_keys; ++j, v += stride, packed += PaddedDim(dim)) {
-    std::size_t d = 0;
-    for (; d + kLanes <= dim; d += kLanes) Store(packed + d, Load(v + d));
-    if (d < dim) Store(packed + d, LoadPart(v + d, dim - d, 0.0f));
+  for (std::size_t j = 0; j < n_keys; j += kPerSlot, packed += PaddedDim(dim)) {
+    for (std::size_t d = 0; d < dim; d += kLanes) {
+      const std::size_t n = dim - d < kLanes ? dim - d : kLanes;
+      const float* next = j + 1 < n_keys ? v + (j + 1) * stride + d : nullptr;
+      Store(packed + d, SlotsOfTwoRows(v + j * stride + d, next, n));
+    }
   }
 }
 
 // scores[r][0..16 V) = q[r] . key, for R queries and V panels.
 template <std::size_t R, std::size_t V>
-void Scores(const float* q, const float* panels, std::size_t dim, float* scores) {
+void Scores(const float* q, std::size_t q_stride, const float* panels, std::size_t n_slots,
+            float* scores) {
   Vec sum[R][V];
   for (auto& row : sum) {
     for (Vec& s : row) s = Set1(0.0f);
   }
-  for (std::size_t d = 0; d < dim; ++d) {
+  for (std::size_t d = 0; d < n_slots; ++d) {
     Vec key[V];
-    for (std::size_t v = 0; v < V; ++v) key[v] = Load(panels + (v * dim + d) * kPanelKeys);
+    for (std::size_t v = 0; v < V; ++v) key[v] = Load(panels + (v * n_slots + d) * kPanelKeys);
     for (std::size_t r = 0; r < R; ++r) {
-      const Vec x = Set1(q[r * dim + d]);
-      for (std::size_t v = 0; v < V; ++v) sum[r][v] = Fma(x, key[v], sum[r][v]);
+      const Vec x = Set1(q[r * q_stride + d]);
+      for (std::size_t v = 0; v < V; ++v) sum[r][v] = MultiplyAdd(x, key[v], sum[r][v]);
     }
   }
   for (std::size_t r = 0; r < R; ++r) {
@@ -71,18 +75,18 @@ void Scores(const float* q, const float* panels, std::size_t dim, float* scores)
 // the head's dimension. Rows of sums lie `padded` apart.
 template <std::size_t R, std::size_t V>
 void AddValues(const float* p, const float* scale, const float* values, std::size_t stride,
-               std::size_t n_keys, std::size_t padded, float* sums) {
+               std::size_t n_slots, std::size_t padded, float* sums) {
   Vec sum[R][V];
   for (std::size_t r = 0; r < R; ++r) {
     const Vec s = Set1(scale[r]);
     for (std::size_t v = 0; v < V; ++v) sum[r][v] = Mul(Load(sums + r * padded + v * kLanes), s);
   }
-  for (std::size_t j = 0; j < n_keys; ++j) {
+  for (std::size_t j = 0; j < n_slots; ++j) {
     Vec value[V];
     for (std::size_t v = 0; v < V; ++v) value[v] = Load(values + j * stride + v * kLanes);
     for (std::size_t r = 0; r < R; ++r) {
       const Vec x = Set1(p[r * kTileKeys + j]);
-      for (std::size_t v = 0; v < V; ++v) sum[r][v] = Fma(x, value[v], sum[r][v]);
+      for (std::size_t v = 0; v < V; ++v) sum[r][v] = MultiplyAdd(x, value[v], sum[r][v]);
     }
   }
   for (std::size_t r = 0; r < R; ++r) {
@@ -90,7 +94,7 @@ void AddValues(const float* p, const float* scale, const float* values, std::siz
   }
 }
 
-using ScoresFn = void (*)(const float*, const float*, std::size_t, float*);
+using ScoresFn = void (*)(const float*, std::size_t, const float*, std::size_t, float*);
 using AddValuesFn = void (*)(const float*, const float*, const float*, std::size_t, std::size_t,
                              std::size_t, float*);
 
@@ -137,8 +141,8 @@ inline void Exponentiate(float* scores, std::size_t n_vecs, float largest, float
   const Vec most = Set1(largest);
   Vec sum = Mul(Load(total), Set1(factor));
   for (std::size_t v = 0; v < n_vecs; ++v) {
-    const Vec p = Exp2OfNegative(Sub(Load(scores + v * kLanes), most));
-    Store(scores + v * kLanes, p);
+    const Vec p = Probability(Sub(Load(scores + v * kLanes), most));
+    StoreSlots(scores + v * (kLanes / kPerSlot), p);
     sum = Add(sum, p);
   }
   Store(total, sum);
@@ -204,11 +208,12 @@ class Block {
     }
     for (std::size_t r = 0; r < n_; ++r) {
       const float* from = queries_.q + (first_ + r) * queries_.q_stride;
-      float* to = q_ + r * dim_;
-      std::size_t d = 0;
-      for (; d + kLanes <= dim_; d += kLanes) Store(to + d, Mul(Load(from + d), scale));
-      if (d < dim_) StorePart(to + d, Mul(LoadPart(from + d, dim_ - d, 0.0f), scale), dim_ - d);
-      for (d = 0; d < padded_; d += kLanes) Store(sums_ + r * padded_ + d, Set1(0.0f));
+      float* to = q_ + r * QueryStride();
+      for (std::size_t d = 0; d < dim_; d += kLanes) {
+        const Vec q = LoadPart(from + d, dim_ - d < kLanes ? dim_ - d : kLanes, 0.0f);
+        StoreSlots(to + d / kPerSlot, Mul(q, scale));
+      }
+      for (std::size_t d = 0; d < padded_; d += kLanes) Store(sums_ + r * padded_ + d, Set1(0.0f));
       Store(totals_ + r * kLanes, Set1(0.0f));
     }
   }
@@ -217,9 +222,10 @@ class Block {
   void RunTile(std::size_t tile, std::size_t n_keys) {
     const std::size_t n_vecs = (n_keys + kLanes - 1) / kLanes;
     InPieces<kTileVecs>(n_vecs, 0, [&](auto kernels, std::size_t v) {
-      const float* panels = packed_.keys + (tile + v * kLanes) * dim_;
+      const std::size_t n_slots = Slots(dim_);
+      const float* panels = packed_.keys + (tile + v * kLanes) * n_slots;
       for (std::size_t r = 0; r < n_; r += kGroup) {
-        kernels.kScores[GroupRows(r) - 1](q_ + r * dim_, panels, dim_,
+        kernels.kScores[GroupRows(r) - 1](q_ + r * QueryStride(), QueryStride(), panels, n_slots,
                                           scores_ + r * kTileKeys + v * kLanes);
       }
     });
@@ -240,15 +246,16 @@ class Block {
       Exponentiate(scores_ + r * kTileKeys, n_vecs, largest_[r], factors_[r], totals_ + r * kLanes);
     }
     InPieces<kTileVecs>(padded_ / kLanes, 0, [&](auto kernels, std::size_t v) {
-      const float* values = packed_.values + tile * packed_.values_stride + v * kLanes;
+      const float* values = packed_.values + Slots(tile) * packed_.values_stride + v * kLanes;
       for (std::size_t r = 0; r < n_; r += kGroup) {
         kernels.kAddValues[GroupRows(r) - 1](scores_ + r * kTileKeys, factors_ + r, values,
-                                             packed_.values_stride, n_keys, padded_,
+                                             packed_.values_stride, Slots(n_keys), padded_,
                                              sums_ + r * padded_ + v * kLanes);
       }
     });
   }
 
+  std::size_t QueryStride() const { return padded_ / kPerSlot; }
   std::size_t GroupRows(std::size_t r) const { return n_ - r < kGroup ? n_ - r : kGroup; }
 
   void Finish() {
@@ -271,7 +278,7 @@ class Block {
   float* totals_;        // [block] Vecs whose lanes add up to the sum of the probabilities
   float* sums_;          // [block][padded]
   float* scores_;        // [block][kTileKeys]
-  float* q_;             // [block][dim], scaled
+  float* q_;             // [block][slots of padded], scaled
   std::size_t first_ = 0, n_ = 0;
 };
 

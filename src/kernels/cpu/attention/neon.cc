@@ -15,11 +15,12 @@ void PackPanel(const float* from, std::size_t stride, std::size_t n, std::size_t
 }  // namespace
 }  // namespace lattice::kernels
 
-// After Vec, PackPanel and kTileVecs.
+#include "kernels/cpu/attention/f32.inl"
+// The arithmetic comes first.
 #include "kernels/cpu/attention/body.inl"
 
 namespace lattice::kernels {
 
-const AttentionKernels kAttentionNeon = {PackKeys, PackValues, ScratchFloats, Attend};
+const AttentionKernels kAttentionNeon = {kPerSlot, PackKeys, PackValues, ScratchFloats, Attend};
 
 }  // namespace lattice::kernels

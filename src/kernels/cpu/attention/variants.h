@@ -10,10 +10,11 @@ inline constexpr std::size_t kTileKeys = 64;
 /// Keys side by side in a panel of packed keys.
 inline constexpr std::size_t kPanelKeys = 16;
 
-/// One key head of one text, packed.
+/// One key head of one text, packed. A slot of 32 bits holds one f32, or two neighbouring bf16, the
+/// first in the low half. "Slots" of n numbers are n, or n / 2 rounded up.
 struct PackedKeys {
-  const float* keys;    ///< [ceil(n_keys / 16)][dim][16], zero past n_keys.
-  const float* values;  ///< [n_keys][dim to the next multiple of 16], zero past dim.
+  const float* keys;    ///< [ceil(n_keys / 16)][slots of dim][16], zero past n_keys and dim.
+  const float* values;  ///< [slots of n_keys][dim to the next multiple of 16], zero past both.
   std::size_t values_stride;
   std::size_t n_keys;
   std::size_t dim;
@@ -33,6 +34,7 @@ struct HeadQueries {
 };
 
 struct AttentionKernels {
+  std::size_t per_slot;  ///< 1: f32. 2: q, k, v and the probabilities are rounded to bf16.
   /// k: rows of the key head, `stride` apart.
   void (*pack_keys)(const float* k, std::size_t stride, std::size_t n_keys, std::size_t dim,
                     float* packed);
@@ -46,6 +48,7 @@ struct AttentionKernels {
 extern const AttentionKernels kAttentionScalar;
 extern const AttentionKernels kAttentionAvx2;
 extern const AttentionKernels kAttentionAvx512;
+extern const AttentionKernels kAttentionAvx512Bf16;
 extern const AttentionKernels kAttentionNeon;
 
 }  // namespace lattice::kernels

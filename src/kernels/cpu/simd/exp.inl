@@ -1,3 +1,5 @@
+#pragma once
+
 // Powers of e on Vec. Included after a vec_*.inl.
 
 namespace lattice::kernels {
