@@ -180,7 +180,9 @@ TEST(SameBitsTest, ATextAloneAndAmongOthersOnAnyNumberOfThreads) {
   }
 }
 
+#if defined(__SANITIZE_ADDRESS__)
 std::atomic<std::size_t> allocations{0};
+#endif
 
 TEST(SameBitsTest, TheSecondPassAllocatesNothing) {
 #if defined(__SANITIZE_ADDRESS__)
