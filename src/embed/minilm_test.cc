@@ -115,7 +115,7 @@ TEST_F(MiniLmTest, VectorsInInt8StayNear) {
   const double mean = sum / static_cast<double>(texts_.size());
   std::cout << "int8: mean cosine " << mean << ", lowest " << lowest << "\n";
   EXPECT_GE(mean, 0.999);
-  EXPECT_GE(lowest, 0.995);
+  EXPECT_GE(lowest, 0.997);  // Seen: 0.9981.
 }
 
 TEST_F(MiniLmTest, SameBitsAloneInABatchAndWithMoreThreads) {

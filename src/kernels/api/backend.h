@@ -14,8 +14,8 @@ namespace lattice::kernels {
 /// Arithmetic of a linear layer.
 ///   kF32   f32 products and sums: the exact mode.
 ///   kBf16  weights and activations rounded to bf16, products summed in f32.
-///   kInt8  weights in int8, activations in unsigned 8 bits, each with an f32 scale for every 128
-///          inputs; sums exact inside such a block, added in f32.
+///   kInt8  weights in int8 with one f32 scale an output, activations quantised to 8 bits a row but
+///          for the row's largest, which stays f32; sums exact in i32.
 /// Weights are read from whatever dtype the file has.
 enum class Precision : std::uint8_t { kF32, kBf16, kInt8 };
 

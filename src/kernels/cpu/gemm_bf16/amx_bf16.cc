@@ -42,9 +42,9 @@ struct DotBf16 {
 void GemmBf16Amx(const GemmBf16Args& a) {
   RunTiles<DotBf16, float>(
       reinterpret_cast<const std::byte*>(a.x), a.m, a.k * sizeof(std::uint16_t),
-      a.k * sizeof(std::uint16_t), reinterpret_cast<const std::byte*>(a.w), a.n,
-      [&a](std::size_t, const float(*sums)[kCols], std::size_t skip, std::size_t row,
-           std::size_t n_rows, std::size_t col) { Finish(a, sums + skip, row, n_rows, col); });
+      reinterpret_cast<const std::byte*>(a.w), a.n,
+      [&a](const float(*sums)[kCols], std::size_t skip, std::size_t row, std::size_t n_rows,
+           std::size_t col) { Finish(a, sums + skip, row, n_rows, col); });
 }
 
 }  // namespace lattice::kernels

@@ -13,8 +13,8 @@ constexpr std::size_t kGroup = 4;
 
 // sum[r][h] holds pairs of partial sums of the outputs 4 h to 4 h + 3.
 template <int kRows>
-[[gnu::always_inline]] inline void Sum(const std::uint8_t* x, std::size_t x_stride, std::size_t k,
-                                       const std::int8_t* w, __m256i (&sum)[kRows][2]) {
+[[gnu::always_inline]] inline void Sum(const std::uint8_t* x, std::size_t k, const std::int8_t* w,
+                                       __m256i (&sum)[kRows][2]) {
   for (auto& row : sum) row[0] = row[1] = _mm256_setzero_si256();
   for (std::size_t t = 0; t < k; t += kGroup) {
     const auto* step = reinterpret_cast<const __m128i*>(w + t * kInt8PanelOutputs);
@@ -23,7 +23,7 @@ template <int kRows>
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       std::int32_t four;
-      __builtin_memcpy(&four, x + static_cast<std::size_t>(r) * x_stride + t, sizeof(four));
+      __builtin_memcpy(&four, x + static_cast<std::size_t>(r) * k + t, sizeof(four));
       const __m256i input = _mm256_cvtepu8_epi16(_mm_set1_epi32(four));
       sum[r][0] = _mm256_add_epi32(sum[r][0], _mm256_madd_epi16(input, w0));
       sum[r][1] = _mm256_add_epi32(sum[r][1], _mm256_madd_epi16(input, w1));
@@ -31,57 +31,53 @@ template <int kRows>
   }
 }
 
-// Adds eight sums of one row and block, scaled, to the totals.
-void AddBlock(const GemmInt8Args& a, std::size_t x_at, std::size_t w_at, __m256i sum,
-              float* total) {
-  const __m256 exact = _mm256_fnmadd_ps(_mm256_set1_ps(a.x_zero[x_at]),
-                                        _mm256_loadu_ps(a.w_sum + w_at), _mm256_cvtepi32_ps(sum));
-  const __m256 scale =
-      _mm256_mul_ps(_mm256_set1_ps(a.x_scale[x_at]), _mm256_loadu_ps(a.w_scale + w_at));
-  _mm256_store_ps(total, _mm256_fmadd_ps(exact, scale, _mm256_load_ps(total)));
+// The weights of input t for eight outputs from `col`.
+__m256 WeightsOf(const GemmInt8Args& a, std::size_t t, std::size_t col) {
+  const std::size_t in_panel = col % kInt8PanelOutputs;
+  const std::int8_t* w = a.w + (col - in_panel) * a.k + t / kGroup * kGroup * kInt8PanelOutputs;
+  const __m256i four = _mm256_load_si256(reinterpret_cast<const __m256i*>(w + in_panel * kGroup));
+  const __m128i to_top = _mm_cvtsi32_si128(static_cast<int>(24 - 8 * (t % kGroup)));
+  return _mm256_cvtepi32_ps(_mm256_srai_epi32(_mm256_sll_epi32(four, to_top), 24));
 }
 
-// Stores those of eight outputs of one row that exist.
-void Store(const GemmInt8Args& a, std::size_t row, std::size_t col, const float* total) {
-  if (col >= a.n) return;
+// Scales eight sums of one row and stores the outputs that exist.
+void Finish(const GemmInt8Args& a, std::size_t row, std::size_t col, __m256i sum) {
+  const Int8Row& x = a.x_row[row];
+  const auto* w_sum = reinterpret_cast<const __m256i*>(a.w_sum + col);
+  const __m256 w_scale = _mm256_loadu_ps(a.w_scale + col);
+  sum = _mm256_sub_epi32(sum,
+                         _mm256_mullo_epi32(_mm256_set1_epi32(x.zero), _mm256_loadu_si256(w_sum)));
+  __m256 y =
+      _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_mul_ps(_mm256_set1_ps(x.scale), w_scale),
+                      _mm256_loadu_ps(a.bias + col));
+  y = _mm256_fmadd_ps(WeightsOf(a, x.outlier_at, col),
+                      _mm256_mul_ps(_mm256_set1_ps(x.outlier), w_scale), y);
   float* out = a.y + row * a.y_stride + col;
   const float* residual =
       a.residual == nullptr ? nullptr : a.residual + row * a.residual_stride + col;
   if (a.n - col >= kLanes) {
-    __m256 y = _mm256_load_ps(total);
     if (residual != nullptr) y = _mm256_add_ps(y, _mm256_loadu_ps(residual));
     _mm256_storeu_ps(out, y);
     return;
   }
+  alignas(32) float values[kLanes];
+  _mm256_store_ps(values, y);
   for (std::size_t j = 0; j < a.n - col; ++j) {
-    out[j] = residual == nullptr ? total[j] : total[j] + residual[j];
+    out[j] = residual == nullptr ? values[j] : values[j] + residual[j];
   }
 }
 
 template <int kRows>
 void Tile(const GemmInt8Args& a, std::size_t row, std::size_t col) {
   const std::size_t in_panel = col % kInt8PanelOutputs;
-  const std::size_t n_blocks = Int8Blocks(a.k);
-  alignas(32) float total[kRows][kLanes];
-  for (auto& outputs : total) _mm256_store_ps(outputs, _mm256_loadu_ps(a.bias + col));
-  for (std::size_t b = 0; b < n_blocks; ++b) {
-    const std::size_t begin = b * kInt8BlockInputs;
-    const std::size_t size = a.k - begin < kInt8BlockInputs ? a.k - begin : kInt8BlockInputs;
-    __m256i sum[kRows][2];
-    Sum<kRows>(a.x + row * a.k + begin, a.k, size,
-               a.w + (col - in_panel) * a.k + begin * kInt8PanelOutputs + in_panel * kGroup, sum);
-    const std::size_t at = (col - in_panel) * n_blocks + b * kInt8PanelOutputs + in_panel;
+  __m256i sum[kRows][2];
+  Sum<kRows>(a.x + row * a.k, a.k, a.w + (col - in_panel) * a.k + in_panel * kGroup, sum);
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      const std::size_t i = row + static_cast<std::size_t>(r);
-      // Adding neighbours leaves outputs 0 1 4 5 in the low half and 2 3 6 7 in the high one.
-      const __m256i pairs = _mm256_hadd_epi32(sum[r][0], sum[r][1]);
-      AddBlock(a, i * n_blocks + b, at, _mm256_permute4x64_epi64(pairs, _MM_SHUFFLE(3, 1, 2, 0)),
-               total[r]);
-    }
-  }
   for (int r = 0; r < kRows; ++r) {
-    Store(a, row + static_cast<std::size_t>(r), col, total[r]);
+    // Adding neighbours leaves outputs 0 1 4 5 in the low half and 2 3 6 7 in the high one.
+    const __m256i pairs = _mm256_hadd_epi32(sum[r][0], sum[r][1]);
+    Finish(a, row + static_cast<std::size_t>(r), col,
+           _mm256_permute4x64_epi64(pairs, _MM_SHUFFLE(3, 1, 2, 0)));
   }
 }
 

@@ -19,9 +19,8 @@ struct Prefetch {
 };
 
 template <int kRows>
-[[gnu::always_inline]] inline void Sum(const std::uint8_t* x, std::size_t x_stride, std::size_t k,
-                                       const std::int8_t* w, Prefetch fetch,
-                                       __m512i (&sum)[kRows][2]) {
+[[gnu::always_inline]] inline void Sum(const std::uint8_t* x, std::size_t k, const std::int8_t* w,
+                                       Prefetch fetch, __m512i (&sum)[kRows][2]) {
   for (auto& row : sum) row[0] = row[1] = _mm512_setzero_si512();
   for (std::size_t t = 0; t < k; t += kGroup) {
     _mm_prefetch(fetch.next, _MM_HINT_T1);
@@ -33,7 +32,7 @@ template <int kRows>
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
       std::int32_t four;
-      __builtin_memcpy(&four, x + static_cast<std::size_t>(r) * x_stride + t, sizeof(four));
+      __builtin_memcpy(&four, x + static_cast<std::size_t>(r) * k + t, sizeof(four));
       const __m512i input = _mm512_set1_epi32(four);
       sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], input, w0);
       sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], input, w1);
@@ -41,71 +40,43 @@ template <int kRows>
   }
 }
 
-// Adds a block's sums, scaled, to the totals of 32 outputs.
-template <int kRows>
-[[gnu::always_inline]] inline void AddBlock(const GemmInt8Args& a, std::size_t row,
-                                            std::size_t n_blocks, std::size_t block,
-                                            const float* w_sum, const float* w_scale,
-                                            const __m512i (&sum)[kRows][2],
-                                            float (&total)[kRows][kInt8PanelOutputs]) {
-#pragma GCC unroll 2
-  for (std::size_t v = 0; v < 2; ++v) {
-    const __m512 w_sums = _mm512_loadu_ps(w_sum + v * kLanes);
-    const __m512 w_scales = _mm512_loadu_ps(w_scale + v * kLanes);
-#pragma GCC unroll 12
-    for (int r = 0; r < kRows; ++r) {
-      const std::size_t at = (row + static_cast<std::size_t>(r)) * n_blocks + block;
-      const __m512 exact =
-          _mm512_fnmadd_ps(_mm512_set1_ps(a.x_zero[at]), w_sums, _mm512_cvtepi32_ps(sum[r][v]));
-      const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(a.x_scale[at]), w_scales);
-      float* to = &total[r][v * kLanes];
-      _mm512_store_ps(to, _mm512_fmadd_ps(exact, scale, _mm512_load_ps(to)));
-    }
-  }
+// The weights of input t for sixteen outputs whose first four bytes are at `w`.
+[[gnu::always_inline]] inline __m512 WeightsOf(std::size_t t, const std::int8_t* w) {
+  const __m512i four = _mm512_load_si512(w + t / kGroup * kStepBytes);
+  const __m128i to_top = _mm_cvtsi32_si128(static_cast<int>(24 - 8 * (t % kGroup)));
+  return _mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_sll_epi32(four, to_top), 24));
 }
 
-// Stores the outputs that exist.
 template <int kRows>
-[[gnu::always_inline]] inline void Store(const GemmInt8Args& a, std::size_t row, std::size_t col,
-                                         const float (&total)[kRows][kInt8PanelOutputs]) {
+void Tile(const GemmInt8Args& a, std::size_t row, std::size_t panel, Prefetch fetch) {
+  const std::int8_t* w = a.w + panel * a.k * kInt8PanelOutputs;
+  __m512i sum[kRows][2];
+  Sum<kRows>(a.x + row * a.k, a.k, w, fetch, sum);
+  const std::size_t col = panel * kInt8PanelOutputs;
   const std::size_t n = a.n - col < kInt8PanelOutputs ? a.n - col : kInt8PanelOutputs;
   const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << n) - 1);
-#pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r) {
-    const std::size_t i = row + static_cast<std::size_t>(r);
 #pragma GCC unroll 2
-    for (std::size_t v = 0; v < 2; ++v) {
-      const std::size_t j = col + v * kLanes;
-      const auto exists = static_cast<__mmask16>(mask >> (v * kLanes));
-      __m512 y = _mm512_load_ps(&total[r][v * kLanes]);
+  for (std::size_t v = 0; v < 2; ++v) {
+    const std::size_t j = col + v * kLanes;
+    const auto exists = static_cast<__mmask16>(mask >> (v * kLanes));
+    const __m512i w_sum = _mm512_loadu_si512(a.w_sum + j);
+    const __m512 w_scale = _mm512_loadu_ps(a.w_scale + j);
+    const __m512 bias = _mm512_loadu_ps(a.bias + j);
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+      const std::size_t i = row + static_cast<std::size_t>(r);
+      const Int8Row& x = a.x_row[i];
+      const __m512i zero = _mm512_mullo_epi32(_mm512_set1_epi32(x.zero), w_sum);
+      const __m512 exact = _mm512_cvtepi32_ps(_mm512_sub_epi32(sum[r][v], zero));
+      __m512 y = _mm512_fmadd_ps(exact, _mm512_mul_ps(_mm512_set1_ps(x.scale), w_scale), bias);
+      y = _mm512_fmadd_ps(WeightsOf(x.outlier_at, w + v * kLanes * kGroup),
+                          _mm512_mul_ps(_mm512_set1_ps(x.outlier), w_scale), y);
       if (a.residual != nullptr) {
         y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(exists, a.residual + i * a.residual_stride + j));
       }
       _mm512_mask_storeu_ps(a.y + i * a.y_stride + j, exists, y);
     }
   }
-}
-
-template <int kRows>
-void Tile(const GemmInt8Args& a, std::size_t row, std::size_t panel, Prefetch fetch) {
-  const std::size_t col = panel * kInt8PanelOutputs;
-  const std::size_t n_blocks = Int8Blocks(a.k);
-  alignas(64) float total[kRows][kInt8PanelOutputs];
-  for (auto& outputs : total) {
-    _mm512_store_ps(outputs, _mm512_loadu_ps(a.bias + col));
-    _mm512_store_ps(outputs + kLanes, _mm512_loadu_ps(a.bias + col + kLanes));
-  }
-  for (std::size_t b = 0; b < n_blocks; ++b) {
-    const std::size_t begin = b * kInt8BlockInputs;
-    const std::size_t size = a.k - begin < kInt8BlockInputs ? a.k - begin : kInt8BlockInputs;
-    __m512i sum[kRows][2];
-    Sum<kRows>(a.x + row * a.k + begin, a.k, size, a.w + (panel * a.k + begin) * kInt8PanelOutputs,
-               fetch, sum);
-    fetch.next += size / kGroup * fetch.step_bytes;
-    const std::size_t at = (panel * n_blocks + b) * kInt8PanelOutputs;
-    AddBlock<kRows>(a, row, n_blocks, b, a.w_sum + at, a.w_scale + at, sum, total);
-  }
-  Store<kRows>(a, row, col, total);
 }
 
 using TileFn = void (*)(const GemmInt8Args&, std::size_t row, std::size_t panel, Prefetch);

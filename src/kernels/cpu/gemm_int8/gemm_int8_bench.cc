@@ -19,17 +19,16 @@ void Gemm(benchmark::State& state, GemmInt8Fn run) {
   AlignedBuffer w(std::size_t{32} << 20), x(m * k), y(m * n * 4);
   std::memset(w.data(), 3, w.size());
   std::memset(x.data(), 5, x.size());
-  const std::size_t n_blocks = Int8Blocks(k);
-  const std::vector<float> x_scale(m * n_blocks, 0.5f), x_zero(m * n_blocks, 100.0f);
-  const std::vector<float> w_scale(n * n_blocks, 0.5f), w_sum(n * n_blocks, 7.0f), bias(n, 0.5f);
+  const std::vector<float> w_scale(n, 0.5f), bias(n, 0.5f);
+  const std::vector<std::int32_t> w_sum(n, 7);
+  const std::vector<Int8Row> x_row(m, {0.5f, 100, 3.0f, 77});
   // Few rows are limited by the way of the weights: take another copy of the matrix each time, so
   // that they come from where a model's other layers would have pushed them.
   const std::size_t copies = w.size() / (n * k);
   std::size_t copy = 0;
   for (auto _ : state) {
     run({.x = x.As<std::uint8_t>().data(),
-         .x_scale = x_scale.data(),
-         .x_zero = x_zero.data(),
+         .x_row = x_row.data(),
          .m = m,
          .k = k,
          .w = w.As<std::int8_t>().data() + copy * n * k,

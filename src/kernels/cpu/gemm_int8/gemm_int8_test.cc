@@ -29,24 +29,22 @@ class Problem {
     std::memset(x_.data(), 255, k);
     std::memset(plain_w_.data(), 127, k);
     std::memset(plain_w_.data() + (n - 1) * k, -127, k);
-    const std::size_t n_blocks = Int8Blocks(k);
-    x_scale_ = std::make_unique<float[]>(m * n_blocks);
-    x_zero_ = std::make_unique<float[]>(m * n_blocks);
+    x_row_ = std::make_unique<Int8Row[]>(m);
     residual_ = std::make_unique<float[]>(m * n);
-    for (std::size_t i = 0; i < m * n_blocks; ++i) {
-      x_scale_[i] = 0.01f + 0.001f * static_cast<float>(whole(0, 9));
-      x_zero_[i] = static_cast<float>(whole(0, 255));
+    for (std::size_t i = 0; i < m; ++i) {
+      x_row_[i] = {.scale = 0.01f + 0.001f * static_cast<float>(whole(0, 9)),
+                   .zero = whole(0, 255),
+                   .outlier = 5 * normal(rng),
+                   .outlier_at = static_cast<std::uint32_t>(whole(0, static_cast<int>(k) - 1))};
     }
     for (std::size_t i = 0; i < m * n; ++i) residual_[i] = normal(rng);
-    w_scale_ = std::make_unique<float[]>(padded_n_ * n_blocks);
+    w_scale_ = std::make_unique<float[]>(padded_n_);
     bias_ = std::make_unique<float[]>(padded_n_);
-    w_sum_ = std::make_unique<float[]>(padded_n_ * n_blocks);
+    w_sum_ = std::make_unique<std::int32_t[]>(padded_n_);
     for (std::size_t j = 0; j < n; ++j) {
+      w_scale_[j] = 0.003f * static_cast<float>(whole(1, 9));
       bias_[j] = normal(rng);
-      for (std::size_t b = 0; b < n_blocks; ++b) {
-        w_scale_[Place(j, b)] = 0.003f * static_cast<float>(whole(1, 9));
-      }
-      for (std::size_t t = 0; t < k; ++t) w_sum_[Place(j, t / 128)] += plain_w_[j * k + t];
+      for (std::size_t t = 0; t < k; ++t) w_sum_[j] += plain_w_[j * k + t];
     }
   }
 
@@ -67,8 +65,7 @@ class Problem {
     }
     auto y = std::make_unique<float[]>((end - begin) * n_);
     variant.run({.x = x_.As<const std::uint8_t>().data() + begin * k_,
-                 .x_scale = x_scale_.get() + begin * Int8Blocks(k_),
-                 .x_zero = x_zero_.get() + begin * Int8Blocks(k_),
+                 .x_row = x_row_.get() + begin,
                  .m = end - begin,
                  .k = k_,
                  .w = w.As<const std::int8_t>().data(),
@@ -84,25 +81,22 @@ class Problem {
   }
 
   double Exact(std::size_t i, std::size_t j) const {
-    double sum = bias_[j];
+    double sum = 0;
     for (std::size_t t = 0; t < k_; ++t) {
-      const std::size_t x_at = i * Int8Blocks(k_) + t / 128;
-      const double x = x_.As<const std::uint8_t>()[i * k_ + t] - double{x_zero_[x_at]};
-      sum += x * x_scale_[x_at] * plain_w_[j * k_ + t] * w_scale_[Place(j, t / 128)];
+      sum += (x_.As<const std::uint8_t>()[i * k_ + t] - x_row_[i].zero) * plain_w_[j * k_ + t];
     }
-    return sum;
+    sum *= x_row_[i].scale;
+    sum += static_cast<double>(x_row_[i].outlier) * plain_w_[j * k_ + x_row_[i].outlier_at];
+    return sum * w_scale_[j] + bias_[j];
   }
 
  private:
-  // Where the scale of a block of output j lies.
-  std::size_t Place(std::size_t j, std::size_t block) const {
-    return (j / 32 * Int8Blocks(k_) + block) * 32 + j % 32;
-  }
-
   std::size_t m_, n_, k_, padded_n_;
   AlignedBuffer x_;
   std::vector<std::int8_t> plain_w_;
-  std::unique_ptr<float[]> x_scale_, x_zero_, w_scale_, w_sum_, bias_, residual_;
+  std::unique_ptr<Int8Row[]> x_row_;
+  std::unique_ptr<float[]> w_scale_, bias_, residual_;
+  std::unique_ptr<std::int32_t[]> w_sum_;
 };
 
 const GemmInt8Variant& Scalar() { return GemmInt8Variants().back(); }

@@ -30,8 +30,8 @@ template <int kLane, int kRows>
 }
 
 template <int kRows>
-[[gnu::always_inline]] inline void Sum(const std::uint8_t* x, std::size_t x_stride, std::size_t k,
-                                       const std::int8_t* w, int32x4_t (&sum)[kRows][kVectors]) {
+[[gnu::always_inline]] inline void Sum(const std::uint8_t* x, std::size_t k, const std::int8_t* w,
+                                       int32x4_t (&sum)[kRows][kVectors]) {
   for (auto& row : sum) {
     for (int32x4_t& s : row) s = vdupq_n_s32(0);
   }
@@ -41,7 +41,7 @@ template <int kRows>
     int8x16_t input[kRows];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      const uint8x16_t bytes = vld1q_u8(x + static_cast<std::size_t>(r) * x_stride + t);
+      const uint8x16_t bytes = vld1q_u8(x + static_cast<std::size_t>(r) * k + t);
       input[r] = vreinterpretq_s8_u8(veorq_u8(bytes, move));
     }
     Step<0>(input, w, sum);
@@ -51,47 +51,45 @@ template <int kRows>
   }
 }
 
-// Adds four sums of one row and block, scaled, to the totals.
-void AddBlock(const GemmInt8Args& a, std::size_t x_at, std::size_t w_at, int32x4_t sum,
-              float* total) {
-  const float32x4_t exact = vfmsq_n_f32(vcvtq_f32_s32(sum), vld1q_f32(a.w_sum + w_at),
-                                        a.x_zero[x_at] - static_cast<float>(kMove));
-  const float32x4_t scale = vmulq_n_f32(vld1q_f32(a.w_scale + w_at), a.x_scale[x_at]);
-  vst1q_f32(total, vfmaq_f32(vld1q_f32(total), exact, scale));
+// The weights of input t for four outputs from `col`.
+float32x4_t WeightsOf(const GemmInt8Args& a, std::size_t t, std::size_t col) {
+  const std::size_t in_panel = col % kInt8PanelOutputs;
+  const std::int8_t* w = a.w + (col - in_panel) * a.k + t / kGroup * kGroup * kInt8PanelOutputs;
+  std::int32_t weights[kLanes];
+  for (std::size_t j = 0; j < kLanes; ++j) weights[j] = w[(in_panel + j) * kGroup + t % kGroup];
+  return vcvtq_f32_s32(vld1q_s32(weights));
 }
 
-// Stores those of n outputs of one row that exist.
-void Store(const GemmInt8Args& a, std::size_t row, std::size_t col, const float* total) {
-  for (std::size_t j = 0; j < kStrip && col + j < a.n; ++j) {
-    const float residual =
-        a.residual == nullptr ? 0.0f : a.residual[row * a.residual_stride + col + j];
-    a.y[row * a.y_stride + col + j] = a.residual == nullptr ? total[j] : total[j] + residual;
+// Scales four sums of one row and stores the outputs that exist.
+void Finish(const GemmInt8Args& a, std::size_t row, std::size_t col, int32x4_t sum) {
+  if (col >= a.n) return;
+  const Int8Row& x = a.x_row[row];
+  const float32x4_t w_scale = vld1q_f32(a.w_scale + col);
+  sum = vmlsq_n_s32(sum, vld1q_s32(a.w_sum + col), x.zero - kMove);
+  float32x4_t total =
+      vfmaq_f32(vld1q_f32(a.bias + col), vcvtq_f32_s32(sum), vmulq_n_f32(w_scale, x.scale));
+  total = vfmaq_f32(total, WeightsOf(a, x.outlier_at, col), vmulq_n_f32(w_scale, x.outlier));
+  float y[kLanes];
+  vst1q_f32(y, total);
+  const std::size_t n = a.n - col < kLanes ? a.n - col : kLanes;
+  for (std::size_t j = 0; j < n; ++j) {
+    if (a.residual != nullptr) y[j] += a.residual[row * a.residual_stride + col + j];
+    a.y[row * a.y_stride + col + j] = y[j];
   }
 }
 
 template <int kRows>
 void Tile(const GemmInt8Args& a, std::size_t row, std::size_t col) {
   const std::size_t in_panel = col % kInt8PanelOutputs;
-  const std::size_t n_blocks = Int8Blocks(a.k);
-  float total[kRows][kStrip];
-  for (auto& outputs : total) __builtin_memcpy(outputs, a.bias + col, sizeof(outputs));
-  for (std::size_t b = 0; b < n_blocks; ++b) {
-    const std::size_t begin = b * kInt8BlockInputs;
-    const std::size_t size = a.k - begin < kInt8BlockInputs ? a.k - begin : kInt8BlockInputs;
-    int32x4_t sum[kRows][kVectors];
-    Sum<kRows>(a.x + row * a.k + begin, a.k, size,
-               a.w + (col - in_panel) * a.k + begin * kInt8PanelOutputs + in_panel * kGroup, sum);
-    const std::size_t at = (col - in_panel) * n_blocks + b * kInt8PanelOutputs + in_panel;
+  int32x4_t sum[kRows][kVectors];
+  Sum<kRows>(a.x + row * a.k, a.k, a.w + (col - in_panel) * a.k + in_panel * kGroup, sum);
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      const std::size_t x_at = (row + static_cast<std::size_t>(r)) * n_blocks + b;
+  for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        AddBlock(a, x_at, at + v * kLanes, sum[r][v], total[r] + v * kLanes);
-      }
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      Finish(a, row + static_cast<std::size_t>(r), col + v * kLanes, sum[r][v]);
     }
   }
-  for (int r = 0; r < kRows; ++r) Store(a, row + static_cast<std::size_t>(r), col, total[r]);
 }
 
 using TileFn = void (*)(const GemmInt8Args&, std::size_t row, std::size_t col);

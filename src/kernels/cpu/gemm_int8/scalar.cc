@@ -4,27 +4,28 @@
 
 namespace lattice::kernels {
 namespace {
+
 constexpr std::size_t kGroup = 4;
-}
+
+// Where the weight of input t lies, from that of input 0.
+std::size_t Place(std::size_t t) { return t / kGroup * kGroup * kInt8PanelOutputs + t % kGroup; }
+
+}  // namespace
 
 void GemmInt8Scalar(const GemmInt8Args& a) {
-  const std::size_t n_blocks = Int8Blocks(a.k);
   for (std::size_t j = 0; j < a.n; ++j) {
-    const std::size_t panel = j / kInt8PanelOutputs, in_panel = j % kInt8PanelOutputs;
-    const std::int8_t* w = a.w + panel * a.k * kInt8PanelOutputs + in_panel * kGroup;
+    const std::int8_t* w =
+        a.w + j / kInt8PanelOutputs * a.k * kInt8PanelOutputs + j % kInt8PanelOutputs * kGroup;
     for (std::size_t i = 0; i < a.m; ++i) {
       const std::uint8_t* x = a.x + i * a.k;
-      float y = a.bias[j];
-      for (std::size_t b = 0; b < n_blocks; ++b) {
-        std::int32_t sum = 0;
-        for (std::size_t t = b * kInt8BlockInputs; t < a.k && t < (b + 1) * kInt8BlockInputs; ++t) {
-          sum += x[t] * w[t / kGroup * kGroup * kInt8PanelOutputs + t % kGroup];
-        }
-        const std::size_t x_at = i * n_blocks + b;
-        const std::size_t w_at = (panel * n_blocks + b) * kInt8PanelOutputs + in_panel;
-        const float exact = static_cast<float>(sum) - a.x_zero[x_at] * a.w_sum[w_at];
-        y = std::fmaf(exact, a.x_scale[x_at] * a.w_scale[w_at], y);
+      std::int32_t sum = 0;
+      for (std::size_t t = 0; t < a.k; ++t) {
+        sum += x[t] * w[Place(t)];
       }
+      const Int8Row& row = a.x_row[i];
+      sum -= row.zero * a.w_sum[j];
+      float y = std::fmaf(static_cast<float>(sum), row.scale * a.w_scale[j], a.bias[j]);
+      y = std::fmaf(w[Place(row.outlier_at)], row.outlier * a.w_scale[j], y);
       if (a.residual != nullptr) y += a.residual[i * a.residual_stride + j];
       a.y[i * a.y_stride + j] = y;
     }

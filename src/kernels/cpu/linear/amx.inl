@@ -68,11 +68,10 @@ struct Prefetch {
   std::size_t step_bytes;
 };
 
-// Sums of first_rows [+ second_rows] rows of x, k_bytes of each, with one panel. Rows lie x_stride
-// bytes apart. Dot::Run<C, A, B>()
+// Sums of first_rows [+ second_rows] rows of x, k_bytes each, with one panel. Dot::Run<C, A, B>()
 // adds the products of tiles A and B to C.
 template <typename Dot, bool kTwo>
-[[gnu::always_inline]] inline void SumPanel(const std::byte* x, std::size_t x_stride, std::size_t k_bytes,
+[[gnu::always_inline]] inline void SumPanel(const std::byte* x, std::size_t k_bytes,
                                             std::size_t first_rows, const std::byte* panel,
                                             Prefetch fetch, void* sums) {
   constexpr std::size_t kSumStride = kCols * 4;
@@ -82,7 +81,7 @@ template <typename Dot, bool kTwo>
     ZeroTile<2>();
     ZeroTile<3>();
   }
-  const std::byte* second = x + first_rows * x_stride;
+  const std::byte* second = x + first_rows * k_bytes;
   for (std::size_t b = 0; b < k_bytes; b += kTileBytes) {
     const std::byte* weights = panel + b / 4 * kPanelStepBytes;
     for (std::size_t line = 0; line < fetch.step_bytes; line += 64) {
@@ -90,12 +89,12 @@ template <typename Dot, bool kTwo>
     }
     fetch.next += fetch.step_bytes;
     LoadTile<6>(weights, kPanelStepBytes);
-    LoadTile<4>(x + b, x_stride);
+    LoadTile<4>(x + b, k_bytes);
     LoadTile<7>(weights + kTileBytes, kPanelStepBytes);
     Dot::template Run<0, 4, 6>();
     Dot::template Run<1, 4, 7>();
     if constexpr (kTwo) {
-      LoadTile<5>(second + b, x_stride);
+      LoadTile<5>(second + b, k_bytes);
       Dot::template Run<2, 5, 6>();
       Dot::template Run<3, 5, 7>();
     }
@@ -110,13 +109,12 @@ template <typename Dot, bool kTwo>
   }
 }
 
-// The product of x [m, k_bytes] with the panels of n outputs, in blocks of block_bytes along k: calls
-// finish(block, sums, skip, row, n_rows, col) for every part and, in rising order, every block of it;
-// sums[skip + r][c] belongs to row + r and col + c. k_bytes and block_bytes are multiples of 64.
+// Calls finish(sums, skip, row, n_rows, col) for every part of the product of x [m, k_bytes] with
+// the panels of n outputs: sums[skip + r][c] belongs to row + r and col + c. k_bytes is a multiple
+// of 64.
 template <typename Dot, typename Sum, typename Finish>
 [[gnu::always_inline]] inline void RunTiles(const std::byte* x, std::size_t m, std::size_t k_bytes,
-                                            std::size_t block_bytes, const std::byte* w,
-                                            std::size_t n,
+                                            const std::byte* w, std::size_t n,
                                             const Finish& finish) {
   const std::size_t panel_bytes = k_bytes * kCols;
   const std::size_t n_panels = (n + kCols - 1) / kCols;
@@ -140,19 +138,12 @@ template <typename Dot, typename Sum, typename Finish>
       Prefetch fetch{panel + kStreamAheadBytes, step_bytes};
       if (n_tiles > 1)
         fetch.next = panel + panel_bytes + tile * (k_bytes / kTileBytes) * step_bytes;
-      std::size_t block = 0;
-      for (std::size_t b = 0; b < k_bytes; b += block_bytes, ++block) {
-        const std::size_t size = k_bytes - b < block_bytes ? k_bytes - b : block_bytes;
-        const std::byte* inputs = x + begin * k_bytes + b;
-        const std::byte* weights = panel + b / 4 * kPanelStepBytes;
-        if (two) {
-          SumPanel<Dot, true>(inputs, k_bytes, size, first_rows, weights, fetch, sums);
-        } else {
-          SumPanel<Dot, false>(inputs, k_bytes, size, first_rows, weights, fetch, sums);
-        }
-        fetch.next += size / kTileBytes * step_bytes;
-        finish(block, sums, row - begin, row, begin + height - row, p * kCols);
+      if (two) {
+        SumPanel<Dot, true>(x + begin * k_bytes, k_bytes, first_rows, panel, fetch, sums);
+      } else {
+        SumPanel<Dot, false>(x + begin * k_bytes, k_bytes, first_rows, panel, fetch, sums);
       }
+      finish(sums, row - begin, row, begin + height - row, p * kCols);
     }
   }
   ReleaseTiles();

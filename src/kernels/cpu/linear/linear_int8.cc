@@ -1,6 +1,7 @@
 #include "kernels/cpu/linear/linear_int8.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,33 +27,23 @@ std::size_t PaddedInputs(std::size_t inputs) {
 class QuantisedRows {
  public:
   static std::size_t SizeBytes(std::size_t padded) {
-    return kBlockRows * (padded + 2 * Int8Blocks(padded) * sizeof(float));
+    return kBlockRows * (padded + sizeof(Int8Row));
   }
   QuantisedRows(std::byte* memory, std::size_t padded)
       : padded_(padded),
-        n_blocks_(Int8Blocks(padded)),
         q_(reinterpret_cast<std::uint8_t*>(memory)),
-        scale_(reinterpret_cast<float*>(memory + kBlockRows * padded)),
-        zero_(scale_ + kBlockRows * n_blocks_) {}
+        rows_(reinterpret_cast<Int8Row*>(memory + kBlockRows * padded)) {}
 
-  void Set(std::size_t i, QuantiseRowFn quantise, const float* x, std::size_t n) {
-    for (std::size_t b = 0; b < n_blocks_; ++b) {
-      const std::size_t begin = b * kInt8BlockInputs;
-      const std::size_t size = std::min(kInt8BlockInputs, padded_ - begin);
-      const std::size_t first = std::min(begin, n);
-      quantise(x + first, std::min(size, n - first), q_ + i * padded_ + begin, size,
-               scale_ + i * n_blocks_ + b, zero_ + i * n_blocks_ + b);
-    }
+  void Set(std::size_t i, QuantiseRowFn quantise, const float* x, std::span<const float> factor) {
+    quantise(x, factor.data(), factor.size(), q_ + i * padded_, padded_, rows_ + i);
   }
-  const std::uint8_t* row(std::size_t i) const { return q_ + i * padded_; }
-  const float* scale(std::size_t i) const { return scale_ + i * n_blocks_; }
-  const float* zero(std::size_t i) const { return zero_ + i * n_blocks_; }
+  const std::uint8_t* bytes(std::size_t i) const { return q_ + i * padded_; }
+  const Int8Row* row(std::size_t i) const { return rows_ + i; }
 
  private:
-  std::size_t padded_, n_blocks_;
+  std::size_t padded_;
   std::uint8_t* q_;
-  float* scale_;
-  float* zero_;
+  Int8Row* rows_;
 };
 
 class LinearInt8 : public CpuLinear {
@@ -63,15 +54,17 @@ class LinearInt8 : public CpuLinear {
         padded_(PaddedInputs(inputs_)),
         n_panels_((outputs_ + kInt8PanelOutputs - 1) / kInt8PanelOutputs),
         panels_(arena.Allocate<std::int8_t>(n_panels_ * padded_ * kInt8PanelOutputs)),
-        w_scale_(n_panels_ * kInt8PanelOutputs * Int8Blocks(padded_)),
-        w_sum_(w_scale_.size()),
+        w_scale_(n_panels_ * kInt8PanelOutputs),
+        w_sum_(n_panels_ * kInt8PanelOutputs),
+        factor_(inputs_),
         bias_(weights.Biases(n_panels_ * kInt8PanelOutputs)),
         kernel_(SelectGemmInt8(features)),
         quantise_(SelectQuantiseRow(features)),
         activations_(SelectActivation(features)) {}
 
   Status Pack(ThreadPool& pool, const StackedRows& weights) {
-    return PackInt8(pool, weights, kernel_.group, padded_, {panels_.values, w_scale_, w_sum_});
+    return PackInt8(pool, weights, kernel_.group, padded_,
+                    {panels_.values, w_scale_, w_sum_, factor_});
   }
 
   std::size_t outputs() const override { return outputs_; }
@@ -89,7 +82,7 @@ class LinearInt8 : public CpuLinear {
               [&](const Block& block, std::size_t worker) {
                 QuantisedRows q(scratch + worker * worker_bytes, padded_);
                 for (std::size_t i = 0; i < block.rows(); ++i) {
-                  q.Set(i, quantise_.run, x.row(block.row_begin + i), inputs_);
+                  q.Set(i, quantise_.run, x.row(block.row_begin + i), factor_);
                 }
                 output.Compute(block, kInt8PanelOutputs, [&](const OutputPart& part) {
                   Multiply(q, part.row - block.row_begin, part);
@@ -99,14 +92,13 @@ class LinearInt8 : public CpuLinear {
 
  private:
   void Multiply(const QuantisedRows& q, std::size_t row, const OutputPart& part) const {
-    kernel_.run({.x = q.row(row),
-                 .x_scale = q.scale(row),
-                 .x_zero = q.zero(row),
+    kernel_.run({.x = q.bytes(row),
+                 .x_row = q.row(row),
                  .m = part.n_rows,
                  .k = padded_,
                  .w = panels_.values.data() + part.col * padded_,
-                 .w_sum = w_sum_.data() + part.col * Int8Blocks(padded_),
-                 .w_scale = w_scale_.data() + part.col * Int8Blocks(padded_),
+                 .w_sum = w_sum_.data() + part.col,
+                 .w_scale = w_scale_.data() + part.col,
                  .bias = bias_.data() + part.col,
                  .residual = part.residual,
                  .residual_stride = outputs_,
@@ -118,7 +110,8 @@ class LinearInt8 : public CpuLinear {
   std::size_t outputs_, inputs_, padded_, n_panels_;
   PanelMemory<std::int8_t> panels_;
   std::vector<float> w_scale_;
-  std::vector<float> w_sum_;
+  std::vector<std::int32_t> w_sum_;
+  std::vector<float> factor_;
   std::vector<float> bias_;
   const GemmInt8Variant& kernel_;
   const QuantiseRowVariant& quantise_;
@@ -130,6 +123,11 @@ class LinearInt8 : public CpuLinear {
 Result<std::unique_ptr<CpuLinear>> MakeLinearInt8(ThreadPool& pool, PanelArena& arena,
                                                   const StackedRows& weights,
                                                   CpuFeatures features) {
+  if (weights.inputs() > kInt8MaxInputs) {
+    return Error{ErrorCode::kUnsupported, "int8 layers take at most " +
+                                              std::to_string(kInt8MaxInputs) + " inputs, not " +
+                                              std::to_string(weights.inputs())};
+  }
   auto layer = std::make_unique<LinearInt8>(arena, weights, features);
   LATTICE_TRY_VOID(layer->Pack(pool, weights));
   return std::unique_ptr<CpuLinear>(std::move(layer));

@@ -36,9 +36,9 @@ void PackF32Panel(const StackedRows& weights, std::size_t panel, float* out) {
   }
 }
 
-// One block of one output. Returns false when a value is not finite. |v| * inverse is at most 127
-// and a bit.
-bool QuantiseBlock(std::span<const float> values, std::int8_t* q, float& scale, float& sum) {
+// Returns false when a value is not finite. |v| * inverse is at most 127 and a bit.
+bool QuantiseOutput(std::span<const float> values, std::int8_t* q, float& scale,
+                    std::int32_t& sum) {
   float largest = 0;
   bool finite = true;
   for (const float v : values) {
@@ -52,14 +52,48 @@ bool QuantiseBlock(std::span<const float> values, std::int8_t* q, float& scale, 
   scale = zero ? 0.0f : largest / 127.0f;
   constexpr float kRounder =
       12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, nearest even.
-  std::int32_t total = 0;
+  sum = 0;
   for (std::size_t t = 0; t < values.size(); ++t) {
     const float rounded = (values[t] * inverse + kRounder) - kRounder;
     q[t] = static_cast<std::int8_t>(static_cast<std::int32_t>(rounded));
-    total += q[t];
+    sum += q[t];
   }
-  sum = static_cast<float>(total);
   return true;
+}
+
+// The factor of an input is the root of its weights' size, relative to the geometric mean of all
+// inputs' sizes, and bounded. An input without weights, or with some that are not finite, has 1.
+void EqualiseInputs(ThreadPool& pool, const StackedRows& weights, std::span<float> factor) {
+  const std::size_t inputs = weights.inputs();
+  std::vector<double> log_size(inputs, 0.0);
+  std::vector<std::uint8_t> dead(inputs, 0);
+  pool.ParallelFor(inputs, kChunk, [&](std::size_t begin, std::size_t end) {
+    std::array<float, kChunk> values;
+    for (std::size_t chunk = begin; chunk < end; chunk += kChunk) {
+      const std::size_t size = std::min(kChunk, end - chunk);
+      std::array<double, kChunk> squares{};
+      for (std::size_t j = 0; j < weights.outputs(); ++j) {
+        weights.Read(j, chunk, std::span(values).first(size));
+        for (std::size_t t = 0; t < size; ++t) squares[t] += double{values[t]} * values[t];
+      }
+      for (std::size_t t = 0; t < size; ++t) {
+        const bool alive = squares[t] > 0 && std::isfinite(squares[t]);
+        dead[chunk + t] = !alive;
+        if (alive) log_size[chunk + t] = 0.5 * std::log(squares[t]);
+      }
+    }
+  });
+  double mean = 0;
+  std::size_t n_alive = 0;
+  for (std::size_t t = 0; t < inputs; ++t) {
+    mean += log_size[t];
+    n_alive += dead[t] == 0;
+  }
+  mean /= static_cast<double>(std::max<std::size_t>(n_alive, 1));
+  for (std::size_t t = 0; t < inputs; ++t) {
+    const double root = std::exp(0.5 * (log_size[t] - mean));
+    factor[t] = dead[t] != 0 ? 1.0f : static_cast<float>(std::clamp(root, 1.0 / 16, 16.0));
+  }
 }
 
 // Lays one output's weights into its panel, `group` inputs together; `to` is the output's first
@@ -113,27 +147,22 @@ Status PackInt8(ThreadPool& pool, const StackedRows& weights, std::size_t group,
   const std::size_t n_panels = (outputs + kInt8PanelOutputs - 1) / kInt8PanelOutputs;
   LATTICE_CHECK(padded >= inputs && padded % group == 0);
   LATTICE_CHECK(out.panels.size() == n_panels * kInt8PanelOutputs * padded);
-  const std::size_t n_blocks = Int8Blocks(padded);
-  LATTICE_CHECK(out.scale.size() == n_panels * kInt8PanelOutputs * n_blocks);
-  LATTICE_CHECK(out.sum.size() == out.scale.size());
+  LATTICE_CHECK(out.factor.size() == inputs);
+  EqualiseInputs(pool, weights, out.factor);
   std::atomic<std::size_t> bad_output = outputs;
   pool.ParallelFor(n_panels, 1, [&](std::size_t begin, std::size_t end) {
     std::vector<float> values(inputs);
     std::vector<std::int8_t> q(padded);
     for (std::size_t j = begin * kInt8PanelOutputs; j < end * kInt8PanelOutputs; ++j) {
       std::ranges::fill(q, std::int8_t{0});
-      if (j < outputs) weights.Read(j, 0, values);
-      const std::size_t row = j % kInt8PanelOutputs;
-      for (std::size_t b = 0; b < n_blocks; ++b) {
-        const std::size_t at = (j - row) * n_blocks + b * kInt8PanelOutputs + row;
-        const std::size_t first = std::min(b * kInt8BlockInputs, inputs);
-        const std::size_t size = std::min(kInt8BlockInputs, inputs - first);
-        out.scale[at] = out.sum[at] = 0;
-        if (j < outputs && !QuantiseBlock(std::span(values).subspan(first, size), q.data() + first,
-                                          out.scale[at], out.sum[at])) {
-          bad_output = j;
-        }
+      out.scale[j] = 0;
+      out.sum[j] = 0;
+      if (j < outputs) {
+        weights.Read(j, 0, values);
+        for (std::size_t t = 0; t < inputs; ++t) values[t] /= out.factor[t];
+        if (!QuantiseOutput(values, q.data(), out.scale[j], out.sum[j])) bad_output = j;
       }
+      const std::size_t row = j % kInt8PanelOutputs;
       SpreadGroups<std::int8_t>(q, group, kInt8PanelOutputs,
                                 out.panels.data() + (j - row) * padded + row * group);
     }

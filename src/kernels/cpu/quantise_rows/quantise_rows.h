@@ -7,13 +7,18 @@
 
 namespace lattice::kernels {
 
-/// A row of f32 as x[t] ~ scale * (q[t] - zero), q in 0..255.
+/// A row v[t] = x[t] * factor[t] as v[t] ~ scale * (q[t] - zero), q in 0..255, but for its value of
+/// largest magnitude, which is kept as it is: in transformers one value of a row is often many
+/// times the others, and would take most of their steps.
 ///
-/// low = min(0, x), high = max(0, x), scale = (high - low) / 255, zero = round(-low * (255 / (high
-/// - low))), a whole number, q[t] = clamp(round(x[t] * (255 / (high - low))) + zero); round is to
-/// nearest even. When high - low is below 1e-30 all q and the scale are 0; when it overflows, the
-/// scale is infinite and q means nothing, as does the row when it holds a NaN. q past k is 0. All
-/// variants give the same bits for finite rows.
+/// Outlier    the largest magnitude; the positive one of two such; the first of equal values.
+/// Others     low = min(0, v), high = max(0, v), scale = (high - low) / 255, inverse =
+///            255 / (high - low), zero = round(-low * inverse),
+///            q[t] = clamp(round(v[t] * inverse) + zero); round is to nearest even.
+/// Extremes   when high - low is below 1e-30, scale and inverse are 0. When it overflows, the scale
+///            is infinite. The results of a row with a NaN mean nothing.
+/// Padding    q past k is 0.
+/// All variants give the same bits for rows without a NaN.
 struct QuantiseRowVariant {
   const char* name;
   CpuFeatures needs;
