@@ -22,7 +22,8 @@ struct AttentionVariant {
 
 /// Fastest first; the last row runs anywhere. Rows of f32 give the same bits.
 std::span<const AttentionVariant> AttentionVariants();
-/// The first row for `features` that computes in f32, or for other precisions the first of all.
+/// The first row for `features` that computes in f32, or for other precisions the first of all,
+/// unless its processors are known to run that one slower.
 const AttentionKernels& SelectAttention(CpuFeatures features, Precision precision);
 
 /// Attention over packed texts: see Backend::Attention. Softmax as in Milakov and Gimelshein 2018,

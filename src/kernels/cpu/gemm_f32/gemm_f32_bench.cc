@@ -11,7 +11,7 @@
 namespace lattice::kernels {
 namespace {
 
-void Gemm(benchmark::State& state, const GemmF32Variant& variant) {
+void Gemm(benchmark::State& state, GemmF32Fn run) {
   const auto m = static_cast<std::size_t>(state.range(0));
   const auto n = static_cast<std::size_t>(state.range(1));
   const auto k = static_cast<std::size_t>(state.range(2));
@@ -19,24 +19,22 @@ void Gemm(benchmark::State& state, const GemmF32Variant& variant) {
   for (float& v : w.As<float>()) v = 0.5f;
   for (float& v : x.As<float>()) v = 0.5f;
   const std::vector<float> bias(n, 0.5f);
-  AlignedBuffer scratch(GemmF32ScratchBytes(variant, m, k));
   // Few rows are limited by the way of the weights: take another copy of the matrix each time, so
   // that they come from where a model's other layers would have pushed them.
   const std::size_t copies = w.size() / (n * k * 4);
   std::size_t copy = 0;
   for (auto _ : state) {
-    variant.run({.x = x.As<float>().data(),
-                 .x_stride = k,
-                 .m = m,
-                 .k = k,
-                 .w = w.As<float>().data() + copy * n * k,
-                 .bias = bias.data(),
-                 .residual = nullptr,
-                 .residual_stride = 0,
-                 .y = y.As<float>().data(),
-                 .y_stride = n,
-                 .n = n,
-                 .scratch = scratch.data()});
+    run({.x = x.As<float>().data(),
+         .x_stride = k,
+         .m = m,
+         .k = k,
+         .w = w.As<float>().data() + copy * n * k,
+         .bias = bias.data(),
+         .residual = nullptr,
+         .residual_stride = 0,
+         .y = y.As<float>().data(),
+         .y_stride = n,
+         .n = n});
     copy = (copy + 1) % copies;
     benchmark::ClobberMemory();
   }
@@ -50,8 +48,9 @@ int Register() {
   const CpuFeatures cpu = CpuFeatures::Detect();
   for (const GemmF32Variant& v : GemmF32Variants()) {
     if (!cpu.Has(v.needs)) continue;
-    auto* bench = benchmark::RegisterBenchmark(("GemmF32/" + std::string(v.name)).c_str(),
-                                               [&v](benchmark::State& state) { Gemm(state, v); });
+    auto* bench =
+        benchmark::RegisterBenchmark(("GemmF32/" + std::string(v.name)).c_str(),
+                                     [run = v.run](benchmark::State& state) { Gemm(state, run); });
     bench->ArgNames({"m", "n", "k"});
     for (const int m : {1, 12, 32, 128, 512}) {
       for (const auto& [n, k] :

@@ -24,14 +24,12 @@ struct GemmF32Args {
   float* y;  ///< [m, n], rows y_stride apart.
   std::size_t y_stride;
   std::size_t n;
-  std::byte* scratch;  ///< Of GemmF32ScratchBytes, 64-byte aligned; may be null when 0.
 };
 
 using GemmF32Fn = void (*)(const GemmF32Args&);
 
 void GemmF32Scalar(const GemmF32Args& args);
 void GemmF32Avx2(const GemmF32Args& args);
-void GemmF32Amx(const GemmF32Args& args);
 void GemmF32Avx512(const GemmF32Args& args);
 void GemmF32Neon(const GemmF32Args& args);
 

@@ -15,9 +15,9 @@ namespace lattice::kernels {
 namespace {
 
 // Rows of x that stay in L2 (1 MiB is common) with their results while panels pass by.
-std::size_t BlockRows(std::size_t inputs, std::size_t most) {
+std::size_t BlockRows(std::size_t inputs) {
   constexpr std::size_t kRowsBytes = std::size_t{640} << 10;
-  return std::clamp<std::size_t>(kRowsBytes / (inputs * sizeof(float)), 24, most);
+  return std::clamp<std::size_t>(kRowsBytes / (inputs * sizeof(float)), 24, 96);
 }
 
 class LinearF32 : public CpuLinear {
@@ -42,19 +42,14 @@ class LinearF32 : public CpuLinear {
     y.Reshape(x.rows(), outputs_);
     const LinearOutput output(epilogue, activations_, y);
     const double row_ns = 0.01 * static_cast<double>(inputs_ * outputs_);
-    const std::size_t block_rows = BlockRows(inputs_, kernel_.block_rows);
-    const std::size_t worker_bytes = GemmF32ScratchBytes(kernel_, block_rows, inputs_);
-    std::byte* scratch = y.Scratch(worker_bytes * pool.n_threads());
-    const ProductShape shape = {x.rows(), n_panels_, block_rows, row_ns};
-    ForBlocks(pool, shape, [&](const Block& block, std::size_t worker) {
-      output.Compute(block, kF32PanelOutputs, [&](const OutputPart& part) {
-        Multiply(x, part, scratch + worker * worker_bytes);
-      });
+    const ProductShape shape = {x.rows(), n_panels_, BlockRows(inputs_), row_ns};
+    ForBlocks(pool, shape, [&](const Block& block, std::size_t) {
+      output.Compute(block, kF32PanelOutputs, [&](const OutputPart& part) { Multiply(x, part); });
     });
   }
 
  private:
-  void Multiply(const CpuBuffer& x, const OutputPart& part, std::byte* scratch) const {
+  void Multiply(const CpuBuffer& x, const OutputPart& part) const {
     const std::size_t panel = part.col / kF32PanelOutputs;
     kernel_.run({.x = x.row(part.row),
                  .x_stride = inputs_,
@@ -66,8 +61,7 @@ class LinearF32 : public CpuLinear {
                  .residual_stride = outputs_,
                  .y = part.y,
                  .y_stride = part.y_stride,
-                 .n = part.n_cols,
-                 .scratch = scratch});
+                 .n = part.n_cols});
   }
 
   std::size_t outputs_, inputs_, n_panels_;
