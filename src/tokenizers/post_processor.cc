@@ -59,8 +59,15 @@ Error Missing(const JsonView& spec, std::string_view what) {
   return Error{ErrorCode::kCorruptData, spec.where() + ": " + std::string(what) + " is missing"};
 }
 
-bool Holds(const std::vector<Part>& parts, Part::Kind kind) {
-  return std::any_of(parts.begin(), parts.end(), [&](const Part& p) { return p.kind == kind; });
+// Once and no more: the longest result is the texts' tokens and the added ones.
+Status CheckOnce(const JsonView& spec, const std::vector<Part>& parts, Part::Kind kind) {
+  const auto n = std::count_if(parts.begin(), parts.end(),
+                               [&](const Part& part) { return part.kind == kind; });
+  if (n == 1) return Ok();
+  const std::string name = kind == Part::Kind::kFirst ? "sequence A" : "sequence B";
+  if (n == 0) return Missing(spec, name);
+  return Error{ErrorCode::kUnsupported,
+               spec.where() + ": " + name + " stands " + std::to_string(n) + " times; known: once"};
 }
 
 }  // namespace
@@ -118,11 +125,9 @@ Status PostProcessor::ReadTemplate(const JsonView& spec, std::size_t vocab_size)
   LATTICE_TRY(const JsonView special_tokens, spec.Get("special_tokens"));
   LATTICE_TRY(single_, ReadParts(single, special_tokens, /*pair=*/false, vocab_size));
   LATTICE_TRY(pair_, ReadParts(pair, special_tokens, /*pair=*/true, vocab_size));
-  if (!Holds(single_, Part::Kind::kFirst)) return Missing(single, "sequence A");
-  if (!Holds(pair_, Part::Kind::kFirst) || !Holds(pair_, Part::Kind::kSecond)) {
-    return Missing(pair, "sequence A or B");
-  }
-  return Ok();
+  LATTICE_TRY_VOID(CheckOnce(single, single_, Part::Kind::kFirst));
+  LATTICE_TRY_VOID(CheckOnce(pair, pair_, Part::Kind::kFirst));
+  return CheckOnce(pair, pair_, Part::Kind::kSecond);
 }
 
 Status PostProcessor::ReadFixed(const JsonView& spec, bool roberta, std::size_t vocab_size) {
