@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <random>
 
 namespace lattice {
 namespace {
@@ -31,10 +31,18 @@ void SyncFolder(const std::filesystem::path& file) {
 }  // namespace
 
 Result<AtomicFile> AtomicFile::Create(const std::filesystem::path& file) {
-  std::string temporary = file.string() + ".tmp-XXXXXX";
-  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return SystemError(file, "create a temporary file beside");
-  return AtomicFile(file, std::move(temporary), fd);
+  struct stat info = {};
+  if (stat(file.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    return Error{ErrorCode::kInvalidArgument, file.string() + " is not a regular file"};
+  }
+  // Not mkostemp: its files are for their owner alone, and the user's umask should decide.
+  std::random_device random;
+  for (int tries = 0;; ++tries) {
+    std::string temporary = file.string() + ".tmp-" + std::to_string(random());
+    const int fd = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) return AtomicFile(file, std::move(temporary), fd);
+    if (errno != EEXIST || tries == 100) return SystemError(file, "create a temporary file beside");
+  }
 }
 
 AtomicFile::~AtomicFile() {
@@ -77,7 +85,7 @@ Status AtomicFile::Overwrite(std::size_t offset, std::string_view content) {
 
 Status AtomicFile::Commit() {
   LATTICE_CHECK(fd_ >= 0);
-  if (fchmod(fd_, 0644) != 0 || fsync(fd_) != 0) return SystemError(temporary_, "write");
+  if (fsync(fd_) != 0) return SystemError(temporary_, "write");
   if (rename(temporary_.c_str(), file_.c_str()) != 0) return SystemError(file_, "replace");
   close(std::exchange(fd_, -1));
   SyncFolder(file_);

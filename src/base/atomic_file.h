@@ -16,8 +16,9 @@ namespace lattice {
 /// Commit nothing remains.
 class AtomicFile {
  public:
-  /// kInvalidArgument when the folder does not exist or may not be written; kResourceExhausted when
-  /// the disk or the table of open files is full. The same for the other calls.
+  /// kInvalidArgument when the folder does not exist or may not be written, or when `file` is there
+  /// and no regular file: a device or a pipe must not be replaced. kResourceExhausted when the disk
+  /// or the table of open files is full. The same for the other calls.
   static Result<AtomicFile> Create(const std::filesystem::path& file);
 
   AtomicFile(AtomicFile&& other) noexcept

@@ -51,6 +51,23 @@ TEST_F(FilesTest, OverwriteChangesAppendedBytesOnly) {
   EXPECT_EQ(*ReadFile(folder_ / "f", 100), "0120 rows!");
 }
 
+TEST_F(FilesTest, TheUmaskDecidesWhoMayRead) {
+  const mode_t before = umask(077);
+  const Status written = WriteFileAtomically(folder_ / "f", "private");
+  umask(before);
+  ASSERT_TRUE(written.has_value());
+  struct stat info = {};
+  ASSERT_EQ(stat((folder_ / "f").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST_F(FilesTest, WhatIsNoFileIsNotReplaced) {
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(WriteFileAtomically(folder_ / "pipe", "x").error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
 TEST_F(FilesTest, LimitIsAnError) {
   ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "12345"));
   const auto read = ReadFile(folder_ / "f", 4);
