@@ -57,9 +57,9 @@ CpuFeatures CpuFeatures::Detect() {
 #if defined(__x86_64__)
   // The builtin also checks, with XGETBV, that the operating system saves the wide registers.
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!avx2) return found;
+  const bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 29)) != 0;
+  if (!f16c || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return found;
   found = found | CpuFeature::kAvx2;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "lattice/check.h"
@@ -52,8 +53,11 @@ std::size_t QuotaProcessors() {
 ThreadPool::ThreadPool(std::size_t n_threads) {
   LATTICE_CHECK(n_threads >= 1);
   workers_.reserve(n_threads - 1);
-  for (std::size_t worker = 1; worker < n_threads; ++worker) {
-    workers_.emplace_back([this, worker] { WorkerLoop(worker); });
+  try {
+    for (std::size_t worker = 1; worker < n_threads; ++worker) {
+      workers_.emplace_back([this, worker] { WorkerLoop(worker); });
+    }
+  } catch (const std::system_error&) {  // The system grants no more: fewer give the same results.
   }
 }
 

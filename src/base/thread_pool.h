@@ -16,7 +16,7 @@ namespace lattice {
 /// call the pool again.
 class ThreadPool {
  public:
-  /// n_threads  including the caller; at least 1.
+  /// n_threads  including the caller; at least 1. Fewer are made when the system grants no more.
   explicit ThreadPool(std::size_t n_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
