@@ -184,6 +184,7 @@ void AddedTokens::Cut(std::string_view text, bool normalized, bool special_as_te
                       std::vector<Section>& out) const {
   const StringSet& set = normalized ? in_normalized_ : in_raw_;
   std::size_t done = 0;
+  std::size_t spaces_end = 0;  // of the last run that a token took with it: not walked again
   const auto put = [&](std::size_t begin, std::size_t end, const AddedToken* token) {
     if (begin < end) {
       out.push_back({{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}, token});
@@ -195,7 +196,7 @@ void AddedTokens::Cut(std::string_view text, bool normalized, bool special_as_te
     if (token.single_word && TouchesWord(text, match->begin, match->end)) continue;
     std::size_t begin = match->begin, end = match->end;
     if (token.lstrip) begin = SkipSpacesLeft(text, begin, done);
-    if (token.rstrip) end = SkipSpacesRight(text, end);
+    if (token.rstrip) end = spaces_end = SkipSpacesRight(text, std::max(end, spaces_end));
     put(done, begin, nullptr);
     put(begin, end, &token);
     done = end;

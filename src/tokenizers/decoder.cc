@@ -195,11 +195,13 @@ class Replace : public Decoder {
 
   Status Apply(Tokens& tokens) const override {
     std::vector<Span> matches;
+    std::size_t n_bytes = 0;  // of all tokens: many small rules must not fill the memory either
     for (std::string& token : tokens) {
       matches.clear();
       LATTICE_TRY_VOID(pattern_->FindAll(token, matches));
+      n_bytes += token.size() + matches.size() * content_.size();
+      LATTICE_TRY_VOID(CheckTextSize(n_bytes));
       if (matches.empty()) continue;
-      LATTICE_TRY_VOID(CheckTextSize(token.size() + matches.size() * content_.size()));
       std::string out;
       std::size_t at = 0;
       for (const Span match : matches) {

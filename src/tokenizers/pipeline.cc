@@ -32,7 +32,11 @@ struct Scratch {
   std::vector<Span> words;
   std::vector<Piece> pieces;
   std::unique_ptr<TokenModel::Scratch> model;
+  std::size_t n_bytes = 0;  // of the sections of a text that were encoded, as the model read them
 };
+
+// After texts of more than this, buffers are given back to the system.
+constexpr std::size_t kKeptScratchBytes = std::size_t{1} << 20;
 
 Margins MarginsOf(std::string_view token) {
   // 'Ġ' is how byte-level vocabularies spell a space.
@@ -128,9 +132,12 @@ class Pipeline : public Tokenizer {
     {
       auto scratch = pool_.Take();
       if (scratch->model == nullptr) scratch->model = parts_.model->MakeScratch();
+      std::size_t n_bytes = 0;
       for (std::size_t i = 0; i < texts.size(); ++i) {
         LATTICE_TRY_VOID(EncodeText(texts[i], options, *scratch, found[i]));
+        n_bytes += scratch->n_bytes;
       }
+      if (n_bytes > kKeptScratchBytes) *scratch = {};
     }
     const std::size_t n_untruncated = found[0].size() + found[1].size() + n_added;
     if (options.max_tokens != 0) {
@@ -152,6 +159,7 @@ class Pipeline : public Tokenizer {
       repaired = ToValidUtf8(text);
       text = repaired;
     }
+    scratch.n_bytes = 0;
     scratch.raw_sections.clear();
     parts_.added_tokens.Cut(text, /*normalized=*/false, options.special_as_text,
                             scratch.raw_sections);
@@ -173,7 +181,8 @@ class Pipeline : public Tokenizer {
     AlignedText& text = scratch.text;
     text.Assign(part, base, options.with_offsets || needs_origins_);
     if (parts_.normalizer != nullptr) LATTICE_TRY_VOID(parts_.normalizer->Apply(text));
-    LATTICE_TRY_VOID(CheckTextSize(text.view().size()));
+    // All sections together: rules that lengthen each of many must not take hours.
+    LATTICE_TRY_VOID(CheckTextSize(scratch.n_bytes + text.view().size()));
     if (text.view().empty()) return Ok();
     if (!parts_.added_tokens.LooksFor(/*normalized=*/true)) {
       scratch.words.assign(1, {0, static_cast<std::uint32_t>(text.view().size())});
@@ -206,6 +215,8 @@ class Pipeline : public Tokenizer {
     if (parts_.pre_tokenizer != nullptr) {
       LATTICE_TRY_VOID(parts_.pre_tokenizer->Apply(text, scratch.words));
     }
+    scratch.n_bytes += text.view().size();
+    LATTICE_TRY_VOID(CheckTextSize(scratch.n_bytes));
     scratch.pieces.clear();
     LATTICE_TRY_VOID(
         parts_.model->Tokenize(text.view(), scratch.words, *scratch.model, scratch.pieces));

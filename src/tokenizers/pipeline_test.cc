@@ -133,6 +133,37 @@ TEST(PipelineTest, PairsWithAnEmptyMember) {
   EXPECT_EQ(first->ids, (Ids{1, 7, 3, 2, 2}));
 }
 
+TEST(PipelineTest, SectionsThatGrowAreBoundedTogether) {
+  const auto tokenizer = Load(R"({
+    "added_tokens": [{"id": 1, "content": "|", "special": true}],
+    "normalizer": {"type": "Prepend", "prepend": ")" +
+                              Repeat("a", 1 << 20) + R"("},
+    "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "|": 1}}})");
+  EXPECT_EQ(IdsOf(*tokenizer, "x|x|x").size(), 5u);
+  const auto encoding = tokenizer->Encode(Repeat("x|", 100), {});
+  ASSERT_FALSE(encoding);
+  EXPECT_EQ(encoding.error().code, ErrorCode::kResourceExhausted);
+}
+
+TEST(PipelineTest, DecodedTokensThatGrowAreBoundedTogether) {
+  const auto tokenizer = Load(R"({
+    "decoder": {"type": "Replace", "pattern": {"String": "a"}, "content": ")" +
+                              Repeat("b", 1 << 20) + R"("},
+    "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}}})");
+  EXPECT_EQ(tokenizer->Decode(Ids(2, 1), true)->size(), std::size_t{2} << 20);
+  const auto text = tokenizer->Decode(Ids(100, 1), true);
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, ErrorCode::kResourceExhausted);
+}
+
+TEST(AddedTokenTest, ManyTokensThatTakeTheSameSpacesTakeLinearTime) {
+  const auto tokenizer = Load(R"({
+    "added_tokens": [{"id": 1, "content": " ", "rstrip": true, "normalized": false}],
+    "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, " ": 1}}})");
+  const std::size_t n = 1 << 20;
+  EXPECT_EQ(IdsOf(*tokenizer, std::string(n, ' ')).size(), n);
+}
+
 TEST(AddedTokenTest, TakesTheSpacesAround) {
   const auto encoding =
       Load(kWordPiece)

@@ -198,13 +198,4 @@ Status Regex::FindAll(std::string_view text, std::vector<Span>& out) const {
   return Ok();
 }
 
-std::string EscapeRegex(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (std::string_view("\\^$.|?*+()[]{}#&-~ ").find(c) != std::string_view::npos) escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
-
 }  // namespace lattice::tokenizers

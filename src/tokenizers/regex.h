@@ -36,7 +36,4 @@ class Regex {
   std::unique_ptr<Code> code_;
 };
 
-/// `text` with every character that means something in an expression escaped.
-std::string EscapeRegex(std::string_view text);
-
 }  // namespace lattice::tokenizers
