@@ -102,9 +102,10 @@ Error UnknownModel(std::string_view text) {
     const auto nearest = std::ranges::min_element(
         kAliases, {}, [&](const Alias& alias) { return EditDistance(Lower(text), alias.name); });
     if (EditDistance(Lower(text), nearest->name) <= 1 + text.size() / 3) {
-      message += "; did you mean '" + std::string(nearest->name) + "'";
+      message += "; did you mean '" + std::string(nearest->name) + "'?";
     }
   }
+  if (!message.ends_with('?')) message += '.';
   message +=
       " A model is a folder, a .gguf file, a known name ('lattice models --known' lists "
       "them) or OWNER/NAME on the hub";

@@ -144,6 +144,10 @@ Result<CachedModel> PullFromHub(const HubId& id, std::string_view revision, Sour
   const HubPull pull(id, revision.empty() ? "main" : std::string(revision), endpoint, options);
   bool reachable = false;
   const Result<HubListing> listing = pull.FetchListing(reachable);
+  if (listing && IsCommit(revision) && listing->commit != revision) {
+    return Error{ErrorCode::kCorruptData, id.text() + ": the hub lists commit " + listing->commit +
+                                              " where " + std::string(revision) + " was asked for"};
+  }
   if (listing) return pull.FetchFiles(*listing);
   if (reachable || listing.error().code == ErrorCode::kCancelled) return listing.error();
   return WithoutHub(id, revision, source, options, listing.error());

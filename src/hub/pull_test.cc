@@ -244,6 +244,19 @@ TEST_F(PullTest, HostileListingsAreRefused) {
   }
 }
 
+TEST_F(PullTest, AnotherCommitThanThePinnedOneIsRefused) {
+  const TestHub hub([](const TestRequest& request) -> std::optional<TestResponse> {
+    if (!request.target.starts_with("/api/")) return std::nullopt;
+    return TestResponse{.body = TestHub::Listing()};
+  });
+  const HubOptions options = TestOptions(folder_.path(), hub.server().url());
+  const auto other = Pull("someone/model", std::string(40, 'f'), Source::kHub, options);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kCorruptData) << other.error().message;
+  EXPECT_EQ(n_models(), 0u);
+  ExpectWhole(Pull("someone/model", TestHub::kCommit, Source::kHub, options));
+}
+
 TEST_F(PullTest, CancellingKeepsWhatArrivedForTheNextPull) {
   {
     const TestHub hub(FirstWeights(1000, {.body = TestHub::Weights(), .stall_after = 70'000}));
