@@ -1,6 +1,7 @@
 """The command line as scripts see it, on the tiny models. Usage: cli_test.py BINARY FIXTURES"""
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -111,6 +112,32 @@ class CommandLine(unittest.TestCase):
                                      "8", "--json"))
         self.assertEqual(cut["embeddings"][0], full["embeddings"][0][:8])
         self.run_bad(1, "49", "embed", "--model", BERT, "x", "--dimensions", "49")
+
+    def test_no_texts_still_need_a_right_request(self):
+        out = json.loads(self.run_ok("embed", "--model", BERT, "--json", "--dimensions", "8"))
+        self.assertEqual((out["dimensions"], out["embeddings"]), (8, []))
+        self.run_bad(1, "49", "embed", "--model", BERT, "--dimensions", "49")
+
+    def test_another_pooling_states_its_own_width(self):
+        model = self.path("two")
+        shutil.copytree(BERT, model)
+        os.makedirs(f"{model}/1_Pooling", exist_ok=True)
+        with open(f"{model}/1_Pooling/config.json", "w") as f:
+            json.dump({"word_embedding_dimension": 48, "pooling_mode_cls_token": True,
+                       "pooling_mode_mean_tokens": True}, f)
+        with open(f"{model}/modules.json", "w") as f:
+            json.dump([{"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+                       for i, (kind, path) in enumerate((("Transformer", ""), ("Pooling", "1_Pooling")))], f)
+        for pooling, width in (((), 96), (("--pooling", "cls"), 48)):
+            data = lattice("embed", "--model", model, "-f", "npy", "a", "b", *pooling).stdout
+            self.assertIn(f"'shape': (2, {width})".encode(), data[:128])
+            self.assertEqual(len(data), 128 + 2 * width * 4)
+
+    def test_what_is_no_file_is_not_replaced(self):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        self.run_bad(1, "regular file", "embed", "--model", BERT, "x", "-o", pipe)
+        self.assertEqual(os.listdir(self.folder.name), ["pipe"])
 
     def test_truncation_is_reported(self):
         done = lattice("embed", "--model", BERT, "word " * 1000, "--json")

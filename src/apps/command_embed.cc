@@ -60,8 +60,10 @@ Status Embed(const Arguments& arguments, const AppContext& context) {
   LATTICE_TRY(EmbedRequest request, MakeRequest(arguments, context));
   LATTICE_TRY(const auto service, OpenService(arguments.embedding, context));
   LATTICE_TRY(const EmbeddingModelInfo model, service->Describe(request.model));
-  const std::size_t dimensions = request.dimensions != 0 ? request.dimensions : model.dimensions;
-  LATTICE_TRY(const auto output, OpenVectorOutput(format, arguments.output, model, dimensions));
+  // Of no texts: what the request's vectors will be like, or why there can be none.
+  LATTICE_TRY(const Embeddings none, service->Embed({}, request));
+  LATTICE_TRY(const auto output,
+              OpenVectorOutput(format, arguments.output, model, none.dimensions));
 
   ProgressSink progress;
   if (!context.quiet && (input.total() == 0 || input.total() > kWindow)) {

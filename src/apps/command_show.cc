@@ -25,13 +25,15 @@ Result<boost::json::object> ReadConfigSummary(const fs::path& folder) {
   constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
   const fs::path file = folder / "config.json";
   LATTICE_TRY(const std::string text, ReadFile(file, kMaxBytes));
-  LATTICE_TRY(const boost::json::value document, ParseJson(text));
-  if (!document.is_object()) return JsonView(document, file.string()).Complain("not an object");
+  auto document = ParseJson(text);
+  if (!document) return std::move(document).error().Within(file.string());
+  if (!document->is_object())
+    return JsonView(*document, file.string()).Complain("expected an object");
   boost::json::object summary;
   for (const char* key :
        {"architectures", "model_type", "hidden_size", "num_hidden_layers", "num_attention_heads",
         "max_position_embeddings", "vocab_size", "torch_dtype", "dtype"}) {
-    if (const boost::json::value* value = document.get_object().if_contains(key)) {
+    if (const boost::json::value* value = document->get_object().if_contains(key)) {
       summary[key] = *value;
     }
   }

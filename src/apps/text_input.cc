@@ -12,6 +12,8 @@
 namespace lattice::apps {
 namespace {
 
+// What Next gives at once, but for one line that is longer by itself.
+constexpr std::size_t kNextBytes = std::size_t{16} << 20;
 // A text of more than this is a mistake (a file without line ends) rather than a text.
 constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;
 
@@ -144,11 +146,13 @@ Result<std::vector<std::string>> TextInput::Next(std::size_t max_texts) {
     }
     return texts;
   }
-  while (texts.size() < max_texts) {
+  std::size_t n_bytes = 0;
+  while (texts.size() < max_texts && n_bytes < kNextBytes) {
     LATTICE_TRY(std::optional<std::string> line, state_->ReadLine());
     if (!line) break;
     if (state_->jsonl && line->empty()) continue;
     LATTICE_TRY(std::string text, state_->Parse(*std::move(line)));
+    n_bytes += text.size();
     texts.push_back(std::move(text));
   }
   return texts;
