@@ -10,7 +10,6 @@ namespace {
 constexpr Alias kAliases[] = {
     {"all-minilm-l6-v2", "sentence-transformers/all-MiniLM-L6-v2", "embedding"},
     {"all-minilm-l12-v2", "sentence-transformers/all-MiniLM-L12-v2", "embedding"},
-    {"all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2", "embedding"},
     {"paraphrase-multilingual-minilm-l12-v2",
      "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "embedding"},
     {"multi-qa-minilm-l6-cos-v1", "sentence-transformers/multi-qa-MiniLM-L6-cos-v1", "embedding"},
