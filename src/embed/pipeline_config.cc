@@ -133,6 +133,7 @@ std::string_view Prompts::ForRole(Role role) const {
       if (const auto* prompt = find(name)) return *prompt;
     }
   }
+  if (default_name.empty()) return {};  // A prompt may be called that too.
   const auto* prompt = find(default_name);
   return prompt != nullptr ? std::string_view(*prompt) : std::string_view();
 }

@@ -123,7 +123,8 @@ TEST(PipelineConfigTest, PromptsByRole) {
   EXPECT_EQ(prompts->ForRole(Role::kNone), "o: ");
   EXPECT_EQ(prompts->similarity, "dot");
   const auto documents = ParsePrompts(
-      R"({"prompts": {"document": "d: ", "passage": "p: "}, "default_prompt_name": null})", "f");
+      R"({"prompts": {"document": "d: ", "passage": "p: ", "": "x: "}, "default_prompt_name": null})",
+      "f");
   ASSERT_TRUE(documents);
   EXPECT_EQ(documents->ForRole(Role::kPassage), "d: ");
   EXPECT_EQ(documents->ForRole(Role::kQuery), "");
