@@ -2,20 +2,12 @@
 
 #include <vector>
 
+#include "weights/safetensors_header.h"
+
 namespace lattice::models {
-namespace {
 
 using kernels::HostTensor;
-
-std::string ShapeText(std::span<const std::size_t> shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  }
-  return text + "]";
-}
-
-}  // namespace
+using weights::ShapeText;
 
 Result<Binder> Binder::Make(const ModelSource& source, std::span<const std::string_view> prefixes,
                             std::string_view tensor) {
