@@ -106,6 +106,11 @@ Result<std::vector<Neighbour>> VectorOps::TopK(std::span<const float> query,
                                                std::span<const float> matrix, std::size_t k,
                                                Metric metric, std::size_t n_threads) const {
   LATTICE_TRY_VOID(CheckMatrix(query, matrix));
+  constexpr std::size_t kMaxThreads = 1024;
+  if (n_threads > kMaxThreads) {
+    return Invalid(std::to_string(n_threads) + " threads asked for, at most " +
+                   std::to_string(kMaxThreads));
+  }
   ThreadPool pool(n_threads == 0 ? ThreadPool::DefaultThreads() : n_threads);
   return vectors::TopK(*kernels_->fns, pool, query, matrix, k, metric);
 }

@@ -153,6 +153,7 @@ TEST(VectorOpsTest, MismatchedLengthsAndOverflowAreErrors) {
   ExpectInvalid(ops.CosineMany(three, three, out), "1 rows, but room for 2");
   ExpectInvalid(ops.TopK(two, three, 1), "no whole rows of 2");
   ExpectInvalid(ops.TopK({}, {}, 1), "query has no elements");
+  ExpectInvalid(ops.TopK(two, two, 1, Metric::kCosine, SIZE_MAX), "at most 1024");
 }
 
 TEST(VectorOpsTest, ARowIsAPair) {
