@@ -265,6 +265,19 @@ TEST(PipelineTest, BacktrackingExpressionsEnd) {
   EXPECT_EQ(encoding.error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(PipelineTest, ExpressionsThatBacktrackALittleEverywhereEndToo) {
+  const auto tokenizer = Load(R"({"pre_tokenizer": {"type": "Split", "behavior": "Isolated",
+      "pattern": {"Regex": "[^x]*[yz]"}},
+      "model": {"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0}}})");
+  const auto square = tokenizer->Encode(std::string(1 << 20, 'a'), {});
+  ASSERT_FALSE(square);
+  EXPECT_EQ(square.error().code, ErrorCode::kInvalidArgument);
+  // A long way back now and then is no fault, and the match is the same.
+  EXPECT_EQ(IdsOf(*tokenizer, std::string(5000, 'a') + "y" + std::string(5000, 'a') + "zx").size(),
+            2u);
+  EXPECT_EQ(IdsOf(*tokenizer, "y" + std::string(3000, 'a') + "x").size(), 2u);
+}
+
 TEST(LoadTest, UnknownComponentsAreNamedWithTheKnownOnes) {
   const auto expect = [](std::string_view part, std::string_view unknown, std::string_view known) {
     const auto tokenizer = Tokenizer::FromJson(

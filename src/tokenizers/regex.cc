@@ -10,9 +10,12 @@
 namespace lattice::tokenizers {
 namespace {
 
-// Steps and memory that one search may take. The heap limit bounds backtracking in place of the
-// machine stack, which PCRE2's interpreter does not use for it.
-constexpr std::uint32_t kMatchLimit = 20'000'000;
+// Steps that a search may take at each place of a text, and what all places together may take
+// beyond that: PCRE2's own limit starts anew at each, so it alone lets n of them take n^2 steps.
+// The heap limit bounds backtracking in place of the machine stack, which PCRE2's interpreter does
+// not use for it.
+constexpr std::uint32_t kStepsAtAPlace = 1'000;
+constexpr std::uint32_t kMoreSteps = 100'000'000;  // about a second
 constexpr std::uint32_t kHeapLimitKibibytes = 64 * 1024;
 constexpr std::size_t kMaxExpressionBytes = 64 * 1024;
 
@@ -123,6 +126,59 @@ struct FreeData {
   void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
 };
 
+// Finds the matches of one text.
+class Search {
+ public:
+  Search(const pcre2_code* code, std::string_view text)
+      : code_(code),
+        text_(text),
+        context_(pcre2_match_context_create(nullptr)),
+        data_(pcre2_match_data_create_from_pattern(code, nullptr)) {
+    if (context_ != nullptr) pcre2_set_heap_limit(context_.get(), kHeapLimitKibibytes);
+  }
+  bool has_memory() const { return context_ != nullptr && data_ != nullptr; }
+
+  // The next match at or after `from`: what pcre2_match returns.
+  int Next(std::size_t from) {
+    const int n = Try(from, 0, kStepsAtAPlace);
+    return n == PCRE2_ERROR_MATCHLIMIT ? Walk(from) : n;
+  }
+  Span match() const {
+    const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(data_.get());
+    return {static_cast<std::uint32_t>(bounds[0]), static_cast<std::uint32_t>(bounds[1])};
+  }
+  std::size_t NextPlace(std::size_t at) const {
+    return at + (at < text_.size() ? DecodeUtf8(text_.substr(at)).n_bytes : 1);
+  }
+
+ private:
+  int Try(std::size_t from, std::uint32_t options, std::uint32_t limit) {
+    pcre2_set_match_limit(context_.get(), limit);
+    return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), from,
+                       PCRE2_NO_UTF_CHECK | options, data_.get(), context_.get());
+  }
+
+  // Place by place, so that what one takes beyond its share is known.
+  int Walk(std::size_t from) {
+    for (std::size_t at = from; at <= text_.size(); at = NextPlace(at)) {
+      int n = Try(at, PCRE2_ANCHORED, kStepsAtAPlace);
+      for (std::uint32_t limit = 2 * kStepsAtAPlace;
+           n == PCRE2_ERROR_MATCHLIMIT && limit <= more_steps_; limit *= 2) {
+        more_steps_ -= limit;
+        n = Try(at, PCRE2_ANCHORED, limit);
+      }
+      if (n != PCRE2_ERROR_NOMATCH) return n;
+    }
+    return PCRE2_ERROR_NOMATCH;
+  }
+
+  const pcre2_code* code_;
+  std::string_view text_;
+  std::unique_ptr<pcre2_match_context, FreeContext> context_;
+  std::unique_ptr<pcre2_match_data, FreeData> data_;
+  std::uint32_t more_steps_ = kMoreSteps;
+};
+
 std::string MessageOf(int code) {
   unsigned char buffer[256] = {};
   pcre2_get_error_message(code, buffer, sizeof(buffer));
@@ -166,33 +222,25 @@ Result<Regex> Regex::Compile(std::string_view expression) {
 }
 
 Status Regex::FindAll(std::string_view text, std::vector<Span>& out) const {
-  const std::unique_ptr<pcre2_match_context, FreeContext> context(
-      pcre2_match_context_create(nullptr));
-  const std::unique_ptr<pcre2_match_data, FreeData> data(
-      pcre2_match_data_create_from_pattern(code_->code, nullptr));
-  if (context == nullptr || data == nullptr) {
+  Search search(code_->code, text);
+  if (!search.has_memory()) {
     return Error{ErrorCode::kResourceExhausted, "no memory for a regular expression"};
   }
-  pcre2_set_match_limit(context.get(), kMatchLimit);
-  pcre2_set_heap_limit(context.get(), kHeapLimitKibibytes);
-  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   std::size_t from = 0;
   std::size_t last_end = text.size() + 1;  // no match yet
   while (from <= text.size()) {
-    const int n = pcre2_match(code_->code, subject, text.size(), from, PCRE2_NO_UTF_CHECK,
-                              data.get(), context.get());
+    const int n = search.Next(from);
     if (n == PCRE2_ERROR_NOMATCH) break;
     if (n < 0) {
       return Error{ErrorCode::kInvalidArgument, "regular expression \"" + code_->expression +
                                                     "\" on this text: " + MessageOf(n)};
     }
-    const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(data.get());
-    const std::size_t begin = bounds[0], end = bounds[1];
+    const auto [begin, end] = search.match();
     if (end < begin || (begin == end && end == last_end)) {
-      from += from < text.size() ? DecodeUtf8(text.substr(from)).n_bytes : 1;
+      from = search.NextPlace(from);
       continue;
     }
-    out.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+    out.push_back({begin, end});
     from = last_end = end;
   }
   return Ok();

@@ -14,8 +14,8 @@ namespace lattice::tokenizers {
 /// A regular expression of a tokenizer file, in the dialect the reference uses (Oniguruma's Ruby
 /// syntax over Unicode), compiled for PCRE2. Immutable.
 ///
-/// Matching is bounded: an expression that backtracks without end on a text is an error of that
-/// call, never a hang or a stack overflow.
+/// Matching takes time linear in the text: an expression that backtracks more than that is an error
+/// of that call, never a hang or a stack overflow.
 class Regex {
  public:
   /// kUnsupported for constructs whose meaning differs between the two dialects (set operations
