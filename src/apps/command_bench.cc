@@ -1,7 +1,5 @@
 #include "apps/command_bench.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +11,7 @@
 #include "apps/bench_texts.h"
 #include "apps/embedding_flags.h"
 #include "apps/json_text.h"
+#include "apps/peak_memory.h"
 #include "apps/text_input.h"
 #include "base/thread_pool.h"
 
@@ -76,12 +75,6 @@ Result<Measurement> Measure(EmbeddingService& service, const BenchTexts& workloa
   }
   std::sort(result.seconds.begin(), result.seconds.end());
   return result;
-}
-
-std::size_t PeakBytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
 std::string Number(const char* format, double value) {

@@ -1,6 +1,5 @@
 #include "apps/command_doctor.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "apps/embedding_flags.h"
+#include "apps/peak_memory.h"
 #include "apps/progress_bar.h"
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
@@ -27,12 +27,6 @@ std::uint64_t MemoryBytes(int pages) {
   const long n = sysconf(pages);
   return n < 0 ? 0
                : static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-std::uint64_t PeakBytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 Result<boost::json::object> Machine(const Arguments& arguments, const AppContext& context) {

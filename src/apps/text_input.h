@@ -24,7 +24,8 @@ class TextInput {
   TextInput& operator=(TextInput&&) noexcept;
   ~TextInput();
 
-  /// The next texts, at most `max_texts` and, beside the last of them, 16 MiB; empty at the end. kCorruptData names the line.
+  /// The next texts, at most `max_texts` and, beside the last of them, 16 MiB; empty at the end.
+  /// kCorruptData names the line.
   Result<std::vector<std::string>> Next(std::size_t max_texts);
   /// All that are left. kResourceExhausted above `max_bytes`.
   Result<std::vector<std::string>> All(std::size_t max_bytes);
