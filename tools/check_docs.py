@@ -45,8 +45,8 @@ def check(page, environment):
 
 
 def main(bin_folder, model_cache, *pages):
-    environment = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}",
-                       LATTICE_MODEL_CACHE=model_cache, LATTICE_OFFLINE="1", LC_ALL="C.UTF-8")
+    environment = dict(os.environ, PATH=f"{os.path.abspath(bin_folder)}:{os.environ['PATH']}",
+                       LATTICE_MODEL_CACHE=os.path.abspath(model_cache), LATTICE_OFFLINE="1", LC_ALL="C.UTF-8")
     n_run, failures = 0, []
     for page in pages:
         n, bad = check(pathlib.Path(page), environment)
