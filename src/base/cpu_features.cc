@@ -32,7 +32,6 @@ constexpr Row kRows[] = {
     {"avx512", CpuFeature::kAvx512, kAvx512},
     {"avx512vnni", CpuFeature::kAvx512Vnni, kAvx512Vnni},
     {"avx512bf16", CpuFeature::kAvx512Bf16, kAvx512Bf16},
-    {"avx512vpopcnt", CpuFeature::kAvx512Vpopcnt, kAvx512 | CpuFeature::kAvx512Vpopcnt},
     {"amx", CpuFeatures(CpuFeature::kAmxInt8) | CpuFeature::kAmxBf16,
      kAvx512Bf16 | CpuFeature::kAmxInt8 | CpuFeature::kAmxBf16},
     {"neon", CpuFeature::kNeon, kNeon},
@@ -67,7 +66,6 @@ CpuFeatures CpuFeatures::Detect() {
     found = found | CpuFeature::kAvx512;
     if (__builtin_cpu_supports("avx512vnni")) found = found | CpuFeature::kAvx512Vnni;
     if (__builtin_cpu_supports("avx512bf16")) found = found | CpuFeature::kAvx512Bf16;
-    if (__builtin_cpu_supports("avx512vpopcntdq")) found = found | CpuFeature::kAvx512Vpopcnt;
   }
   // g++ 12 has no builtin names for these.
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 4))) {

@@ -16,9 +16,8 @@ enum class CpuFeature : std::uint32_t {
   kAvx512 = 1u << 2,  // F, BW, VL and DQ
   kAvx512Vnni = 1u << 3,
   kAvx512Bf16 = 1u << 4,
-  kAvx512Vpopcnt = 1u << 5,
-  kAmxInt8 = 1u << 6,  // with tile state granted by the operating system
-  kAmxBf16 = 1u << 7,
+  kAmxInt8 = 1u << 5,  // with tile state granted by the operating system
+  kAmxBf16 = 1u << 6,
   kNeon = 1u << 8,
   kNeonDotprod = 1u << 9,
   kNeonI8mm = 1u << 10,
