@@ -113,7 +113,9 @@ def main():
     pooling = "mean"
     if os.path.exists(f"{args.model}/1_Pooling/config.json"):
         with open(f"{args.model}/1_Pooling/config.json") as f:
-            pooling = "cls" if json.load(f).get("pooling_mode_cls_token") else "mean"
+            config = json.load(f)
+        first = config.get("pooling_mode_cls_token") or config.get("pooling_mode") == "cls"
+        pooling = "cls" if first else "mean"
 
     seconds = {}  # (engine, workload) -> list
     extra = {}
