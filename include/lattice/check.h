@@ -6,9 +6,10 @@ namespace lattice::internal {
 [[noreturn]] void CheckFailed(const char* condition, const char* file, int line);
 }
 
-#define LATTICE_CHECK(condition)                           \
-  (static_cast<bool>(condition) ? static_cast<void>(0) \
-                                : ::lattice::internal::CheckFailed(#condition, __FILE__, __LINE__))
+#define LATTICE_CHECK(condition) \
+  (static_cast<bool>(condition)  \
+       ? static_cast<void>(0)    \
+       : ::lattice::internal::CheckFailed(#condition, __FILE__, __LINE__))
 
 #ifdef NDEBUG
 #define LATTICE_DCHECK(condition) static_cast<void>(0)

@@ -25,15 +25,16 @@ enum class Pooling : std::uint8_t { kCls, kMean, kLast, kMax, kMeanSqrtLength, k
 enum class ComputePrecision : std::uint8_t { kF32, kBf16, kInt8 };
 
 struct EmbedRequest {
-  /// Folder, alias ("all-minilm-l6-v2") or hub id ("BAAI/bge-small-en-v1.5"). Empty: the default model.
+  /// Folder, alias ("all-minilm-l6-v2") or hub id ("BAAI/bge-small-en-v1.5"). Empty: the default
+  /// model.
   std::string model;
   Role role = Role::kNone;
-  std::optional<std::string> prompt;     ///< Put before each text instead of the role's prompt.
-  std::size_t dimensions = 0;            ///< Keep the first N, before normalising; 0 = all of them.
-  std::optional<Pooling> pooling;        ///< Instead of what the model's files say.
-  std::optional<bool> normalize;         ///< Unit length; default: what the model's files say.
-  bool special_as_text = false;          ///< "[SEP]" in a text is five characters, not a token.
-  std::stop_token stop;                  ///< Looked at between batches: kCancelled.
+  std::optional<std::string> prompt;  ///< Put before each text instead of the role's prompt.
+  std::size_t dimensions = 0;         ///< Keep the first N, before normalising; 0 = all of them.
+  std::optional<Pooling> pooling;     ///< Instead of what the model's files say.
+  std::optional<bool> normalize;      ///< Unit length; default: what the model's files say.
+  bool special_as_text = false;       ///< "[SEP]" in a text is five characters, not a token.
+  std::stop_token stop;               ///< Looked at between batches: kCancelled.
   /// Called as texts are finished, from the calling thread.
   std::function<void(std::size_t done, std::size_t total)> progress;
 };
@@ -57,39 +58,41 @@ struct Embeddings {
 };
 
 struct EmbeddingModelInfo {
-  std::string name;           ///< As the service knows it.
-  std::string revision;       ///< Of the files: the hub's, or a digest where a folder says none.
-  std::string architecture;   ///< "bert", "xlm-roberta", "modernbert", "qwen3", "gemma3_text".
+  std::string name;          ///< As the service knows it.
+  std::string revision;      ///< Of the files: the hub's, or a digest where a folder says none.
+  std::string architecture;  ///< "bert", "xlm-roberta", "modernbert", "qwen3", "gemma3_text".
   std::filesystem::path folder;
   std::size_t dimensions = 0;
   std::size_t max_tokens = 0;
   Pooling pooling = Pooling::kMean;
   bool normalize = true;
   std::string query_prompt, passage_prompt;
-  std::string similarity;  ///< What the model was trained for: "cosine", "dot", "euclidean", "manhattan".
+  /// What the model was trained for: "cosine", "dot", "euclidean", "manhattan".
+  std::string similarity;
   std::size_t n_parameters = 0;
 };
 
 struct RerankRequest {
   std::string model;
   std::string query;
-  std::string instruction;  ///< For models that take one (Qwen3-Reranker); empty: their default.
+  std::string instruction;     ///< For models that take one (Qwen3-Reranker); empty: their default.
   std::size_t max_tokens = 0;  ///< Of a pair; 0 = the model's limit.
   std::stop_token stop;
 };
 
 struct RerankScore {
-  float score = 0;     ///< After the model's own activation.
-  float logit = 0;     ///< Before it.
+  float score = 0;  ///< After the model's own activation.
+  float logit = 0;  ///< Before it.
   TextUsage usage;
 };
 
-/// Turns texts into vectors. Thread-safe. A model is found and loaded on its first use; a failed load
-/// is tried again on the next. A vector's bits do not depend on the other texts of the call, on
-/// their order, or on the number of threads.
+/// Turns texts into vectors. Thread-safe. A model is found and loaded on its first use; a failed
+/// load is tried again on the next. A vector's bits do not depend on the other texts of the call,
+/// on their order, or on the number of threads.
 ///
-/// Errors  kNotFound (no such model), kCorruptData (a file of the model), kUnsupported (architecture,
-///         pooling, or a role without meaning), kInvalidArgument (dimensions), kCancelled.
+/// Errors  kNotFound (no such model), kCorruptData (a file of the model), kUnsupported (an
+///         architecture, a pooling, a role without meaning), kInvalidArgument (dimensions),
+///         kCancelled.
 class EmbeddingService {
  public:
   virtual ~EmbeddingService() = default;
@@ -98,8 +101,8 @@ class EmbeddingService {
                                    const EmbedRequest& request) = 0;
   /// Loads the model if it is not loaded yet.
   virtual Result<EmbeddingModelInfo> Describe(std::string_view model) = 0;
-  /// Scores each document against request.query, in input order. The model must be a cross-encoder or
-  /// a reranking decoder.
+  /// Scores each document against request.query, in input order. The model must be a cross-encoder
+  /// or a reranking decoder.
   virtual Result<std::vector<RerankScore>> Rerank(std::span<const std::string> documents,
                                                   const RerankRequest& request) = 0;
   /// Frees a loaded model once its running calls end; false when it was not loaded.
@@ -124,7 +127,8 @@ struct EmbeddingServiceOptions {
   std::function<void(std::string_view what, std::size_t done, std::size_t total)> progress;
 };
 
-Result<std::unique_ptr<EmbeddingService>> MakeEmbeddingService(EmbeddingServiceOptions options = {});
+Result<std::unique_ptr<EmbeddingService>> MakeEmbeddingService(
+    EmbeddingServiceOptions options = {});
 
 struct EmbeddingCacheOptions {
   std::size_t budget_bytes = std::size_t{256} << 20;
@@ -141,8 +145,8 @@ struct EmbeddingCacheStats {
 };
 
 /// An EmbeddingService that remembers vectors: least recently used first out, within a byte budget.
-/// Keys are SHA-256 over text, model, revision and every option that changes the vector. The same text
-/// asked for twice at once, in one call or in two, is computed once.
+/// Keys are SHA-256 over text, model, revision and every option that changes the vector. The same
+/// text asked for twice at once, in one call or in two, is computed once.
 class CachedEmbeddingService : public EmbeddingService {
  public:
   virtual EmbeddingCacheStats stats() const = 0;

@@ -85,8 +85,8 @@ inline Status Ok() { return std::monostate{}; }
 #define LATTICE_TRY(declaration, expression) \
   LATTICE_TRY_IMPL(LATTICE_CONCAT(lattice_try_, __COUNTER__), declaration, expression)
 #define LATTICE_TRY_IMPL(result, declaration, expression) \
-  auto result = (expression);                         \
-  if (!result) return std::move(result).error();      \
+  auto result = (expression);                             \
+  if (!result) return std::move(result).error();          \
   declaration = std::move(result).value()
 
 /// `LATTICE_TRY_VOID(file.Sync());` returns the error, if there is one.

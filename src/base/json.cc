@@ -84,9 +84,8 @@ Result<std::int64_t> JsonView::Int(std::int64_t min, std::int64_t max) const {
     return Complain("expected an integer");
   }
   if (number < min || number > max) {
-    return Error{ErrorCode::kCorruptData, where_ + ": " + std::to_string(number) +
-                                              " is outside " + std::to_string(min) + " to " +
-                                              std::to_string(max)};
+    return Error{ErrorCode::kCorruptData, where_ + ": " + std::to_string(number) + " is outside " +
+                                              std::to_string(min) + " to " + std::to_string(max)};
   }
   return number;
 }

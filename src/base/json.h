@@ -25,7 +25,8 @@ class JsonView {
   const boost::json::value& value() const { return *value_; }
   const std::string& where() const { return where_; }
 
-  /// The member called `key`; absent when there is none, when it is null, or when this is no object.
+  /// The member called `key`; absent when there is none, when it is null, or when this is no
+  /// object.
   std::optional<JsonView> Find(std::string_view key) const;
   /// The same, or kCorruptData that names the key.
   Result<JsonView> Get(std::string_view key) const;

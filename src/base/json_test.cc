@@ -26,7 +26,8 @@ TEST(JsonTest, TypedReadsNameThePlace) {
   const auto items = root.Get("a")->Get("b")->Array();
   ASSERT_TRUE(items.has_value());
   EXPECT_EQ(*(*items)[0].Int(0, 5), 1);
-  EXPECT_EQ((*items)[1].Int(0, 5).error().message, "f.json: a.b[1]: expected an integer, found a number");
+  EXPECT_EQ((*items)[1].Int(0, 5).error().message,
+            "f.json: a.b[1]: expected an integer, found a number");
   EXPECT_EQ(*(*items)[1].Number(), 2.5);
   EXPECT_EQ(*(*items)[2].String(), "x");
   EXPECT_EQ(*(*items)[4].Int(0, INT64_MAX), INT64_MAX);

@@ -12,6 +12,7 @@ using LogSink = std::function<void(LogLevel level, std::string_view message)>;
 
 /// Called now and then during long work: done and total in the unit of that work (bytes, rows).
 /// total is 0 when it is not known. Called from one thread at a time.
-using ProgressSink = std::function<void(std::string_view what, std::size_t done, std::size_t total)>;
+using ProgressSink =
+    std::function<void(std::string_view what, std::size_t done, std::size_t total)>;
 
 }  // namespace lattice

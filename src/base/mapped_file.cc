@@ -15,8 +15,9 @@ namespace {
 
 Error SystemError(const std::filesystem::path& file, const char* doing) {
   const int code = errno;
-  return Error{code == ENOENT || code == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument,
-               std::string("cannot ") + doing + " " + file.string() + ": " + std::strerror(code)};
+  return Error{
+      code == ENOENT || code == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument,
+      std::string("cannot ") + doing + " " + file.string() + ": " + std::strerror(code)};
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
-  /// Tells the system that the pages of `part` (inside bytes()) are not needed for now, so that they
-  /// stop counting as this process's memory. They are read again on the next access.
+  /// Tells the system that the pages of `part` (inside bytes()) are not needed for now, so that
+  /// they stop counting as this process's memory. They are read again on the next access.
   void Release(std::span<const std::byte> part) const;
 
  private:

@@ -27,7 +27,8 @@ class ThreadPool {
   /// The number of processors this process may use: affinity mask and control-group quota count.
   static std::size_t DefaultThreads();
 
-  /// Calls body(worker) once for each worker in 0..n_threads-1, at the same time, and waits for all.
+  /// Calls body(worker) once for each worker in 0..n_threads-1, at the same time, and waits for
+  /// all.
   void Run(FunctionRef<void(std::size_t worker)> body);
 
   /// Cuts 0..n into one contiguous range a worker, borders at multiples of `grain`, and calls
@@ -35,8 +36,8 @@ class ThreadPool {
   void ParallelFor(std::size_t n, std::size_t grain,
                    FunctionRef<void(std::size_t begin, std::size_t end)> body);
 
-  /// Calls body(i) once for each i in 0..n, each by the next free worker, in rising order. For items
-  /// of unequal cost; each item must be computed wholly inside its call.
+  /// Calls body(i) once for each i in 0..n, each by the next free worker, in rising order. For
+  /// items of unequal cost; each item must be computed wholly inside its call.
   void ParallelEach(std::size_t n, FunctionRef<void(std::size_t i)> body);
 
  private:

@@ -23,8 +23,10 @@ TEST(Utf8Test, IllFormedSequencesBecomeMaximalSubparts) {
   EXPECT_EQ(ToValidUtf8("\xE0\x80\xAF"), u + u + u);          // overlong
   EXPECT_EQ(ToValidUtf8("\xED\xA0\x80"), u + u + u);          // surrogate
   EXPECT_EQ(ToValidUtf8("\xF4\x90\x80\x80"), u + u + u + u);  // above U+10FFFF
-  EXPECT_EQ(ToValidUtf8("\xE2\x82" "a"), u + "a");            // cut short
-  EXPECT_EQ(ToValidUtf8("\xF0\x9F\x98"), u);                  // cut by the end
+  EXPECT_EQ(ToValidUtf8("\xE2\x82"
+                        "a"),
+            u + "a");                         // cut short
+  EXPECT_EQ(ToValidUtf8("\xF0\x9F\x98"), u);  // cut by the end
   EXPECT_EQ(ToValidUtf8("\xF0\x9F\x98\x80"), "\xF0\x9F\x98\x80");
   EXPECT_FALSE(IsValidUtf8("\x80"));
   EXPECT_TRUE(IsValidUtf8(""));

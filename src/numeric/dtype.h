@@ -8,7 +8,8 @@
 
 namespace lattice {
 
-/// How one element is stored. Block-quantised layouts are not dtypes: they have structs of their own.
+/// How one element is stored. Block-quantised layouts are not dtypes: they have structs of their
+/// own.
 enum class Dtype : std::uint8_t {
   kF64,
   kF32,

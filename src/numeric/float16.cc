@@ -44,8 +44,6 @@ float F8E4M3ToF32(std::uint8_t bits) {
   return (bits & 0x80) != 0 ? -magnitude : magnitude;
 }
 
-float F8E5M2ToF32(std::uint8_t bits) {
-  return F16ToF32(static_cast<std::uint16_t>(bits << 8));
-}
+float F8E5M2ToF32(std::uint8_t bits) { return F16ToF32(static_cast<std::uint16_t>(bits << 8)); }
 
 }  // namespace lattice

@@ -64,7 +64,7 @@ class TokenModel {
 enum class BpeInput {
   kAsSpelled,  ///< The words are spelled like the vocabulary.
   kRawBytes,   ///< The vocabulary is spelled in GPT-2's byte alphabet ('Ġ' for a space), the words
-              ///< are plain text. Saves the detour of every byte through that alphabet.
+               ///< are plain text. Saves the detour of every byte through that alphabet.
 };
 
 /// The "model" object of a tokenizer.json. Numbers in it are checked against the vocabulary.

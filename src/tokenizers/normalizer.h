@@ -35,9 +35,9 @@ std::unique_ptr<Normalizer> MakeBertNormalizer(const BertNormalizerOptions& opti
 
 /// A SentencePiece character map ("precompiled_charsmap", decoded from base64).
 ///
-/// As the reference reads it: the shortest entry that starts a grapheme cluster shorter than 6 bytes
-/// replaces the whole cluster, or else the same for each code point.
-/// Errors  kCorruptData when the map's sizes do not fit.
+/// As the reference reads it: the shortest entry that starts a grapheme cluster shorter than 6
+/// bytes replaces the whole cluster, or else the same for each code point. Errors  kCorruptData
+/// when the map's sizes do not fit.
 Result<std::unique_ptr<Normalizer>> MakeCharMap(std::string_view blob);
 
 }  // namespace lattice::tokenizers

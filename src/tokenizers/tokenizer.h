@@ -33,16 +33,16 @@ struct EncodeOptions {
 
 struct Encoding {
   std::vector<TokenId> ids;
-  std::vector<std::uint8_t> type_ids;  ///< 0 or 1 for each id: which segment the template says.
-  std::vector<Offset> offsets;         ///< Empty unless asked for; (0, 0) for added tokens.
+  std::vector<std::uint8_t> type_ids;    ///< 0 or 1 for each id: which segment the template says.
+  std::vector<Offset> offsets;           ///< Empty unless asked for; (0, 0) for added tokens.
   std::size_t n_tokens_untruncated = 0;  ///< What ids.size() would be without max_tokens.
   bool truncated() const { return n_tokens_untruncated > ids.size(); }
 };
 
-/// Text to ids and back, as the model's own tokenizer files say. Immutable: any number of threads may
-/// use one at a time. Ill-formed UTF-8 in a text is read as U+FFFD.
+/// Text to ids and back, as the model's own tokenizer files say. Immutable: any number of threads
+/// may use one at a time. Ill-formed UTF-8 in a text is read as U+FFFD.
 ///
-/// Errors  kCorruptData names file and key; kUnsupported names an unknown component and the known ones.
+/// Errors  kCorruptData names file and key; kUnsupported an unknown component and the known ones.
 /// Source  Hugging Face tokenizers (tokenizer.json), SentencePiece (.model), BERT vocab.txt.
 class Tokenizer {
  public:

@@ -106,11 +106,13 @@ struct AttentionArgs {
   std::size_t q_col = 0, k_col = 0, v_col = 0;
   std::size_t n_heads = 0, n_kv_heads = 0, head_dim = 0;
   float scale = 1.0f;
-  std::span<const AttentionSpan> spans;  ///< In rising, non-overlapping order of query rows; cover q.
+  /// In rising, non-overlapping order of query rows; cover q.
+  std::span<const AttentionSpan> spans;
   /// [q rows] index of each query among its text's keys (0-based); what the masks compare with.
   std::span<const std::uint32_t> query_index;
   bool causal = false;  ///< key index <= query index.
-  /// Key j is visible to query i only when |i - j| <= window (causal: i - j <= window); 0 = no window.
+  /// Key j is visible to query i only when |i - j| <= window (causal: i - j <= window); 0 = no
+  /// window.
   std::uint32_t window = 0;
   /// kF32 computes everything in f32. The others may round q, k, v and the probabilities to bf16.
   Precision precision = Precision::kF32;
@@ -120,8 +122,8 @@ struct AttentionArgs {
 /// threads, instruction sets or layouts. Outputs may not alias inputs unless a comment says so.
 /// Shapes are preconditions: whoever loads a model proves them.
 ///
-/// Same bits: a row of any result depends on its own inputs only, not on the other rows of the batch,
-/// their number, or the number of threads.
+/// Same bits: a row of any result depends on its own inputs only, not on the other rows of the
+/// batch, their number, or the number of threads.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -132,8 +134,8 @@ class Backend {
   // Preparation. Each copies what it needs, except MakeTable.
 
   /// Stacks `matrices` (equal cols) on their output dimension: one product for several layers that
-  /// read the same input. `biases` is empty or has one vector (its cols = the matrix's rows) for each
-  /// matrix; an absent bias has cols = 0. A non-finite weight in kInt8 is kCorruptData.
+  /// read the same input. `biases` is empty or has one vector (its cols = the matrix's rows) for
+  /// each matrix; an absent bias has cols = 0. A non-finite weight in kInt8 is kCorruptData.
   virtual Result<std::unique_ptr<LinearWeights>> MakeLinear(std::span<const HostTensor> matrices,
                                                             std::span<const HostTensor> biases,
                                                             Precision precision) = 0;
@@ -146,8 +148,8 @@ class Backend {
   /// out[i] = scale * sum over terms of table[row[i]], in the order of the terms.
   virtual void Embed(std::span<const Lookup> terms, float scale, Buffer& out) = 0;
 
-  /// out = (v - mean(v)) / sqrt(var(v) + eps) * gain + bias with v = x [+ residual]; biased variance;
-  /// bias may be null. out may be x or residual.
+  /// out = (v - mean(v)) / sqrt(var(v) + eps) * gain + bias with v = x [+ residual]; biased
+  /// variance; bias may be null. out may be x or residual.
   virtual void LayerNorm(const Buffer& x, const Buffer* residual, const Vector& gain,
                          const Vector* bias, float eps, Buffer& out) = 0;
 

@@ -14,9 +14,9 @@ inline float Fold(Vec* sums) {
   return FoldLanes(sums[0]);
 }
 
-// Adds step(a, b) of all elements to the partial sums of vectors [first, first + kGroup), for kResults
-// sums at once. A group is what the registers hold: partial sums do not meet before the fold, so each
-// group may run over the whole length by itself.
+// Adds step(a, b) of all elements to the partial sums of vectors [first, first + kGroup), for
+// kResults sums at once. A group is what the registers hold: partial sums do not meet before the
+// fold, so each group may run over the whole length by itself.
 template <std::size_t kResults, typename Step>
 inline void SumGroup(const float* a, const float* b, std::size_t n, std::size_t first,
                      Vec (*sums)[kVecs], Step step) {

@@ -14,9 +14,9 @@ struct ActivationVariant {
   const ActivationKernels* run;
 };
 
-/// Fastest first; the last row runs anywhere. All rows give the same bits. Against f64 over all floats:
-/// erf GELU within 2.5 ulp (mean 0.4), SiLU 2.9, tanh 1.5, tanh GELU 3.5 and growing with the exponent
-/// in the far negative tail.
+/// Fastest first; the last row runs anywhere. All rows give the same bits. Against f64 over all
+/// floats: erf GELU within 2.5 ulp (mean 0.4), SiLU 2.9, tanh 1.5, tanh GELU 3.5 and growing with
+/// the exponent in the far negative tail.
 std::span<const ActivationVariant> ActivationVariants();
 const ActivationKernels& SelectActivation(CpuFeatures features);
 
