@@ -16,6 +16,11 @@ kernels::Buffer& Workspace::operator[](std::size_t i) {
   return *buffers_[i];
 }
 
+const StateShape& Model::state_shape() const {
+  static const StateShape kNone;
+  return kNone;
+}
+
 const kernels::Buffer& Model::Classify(const Batch&, Workspace&) const {
   internal::CheckFailed("info().n_labels > 0", __FILE__, __LINE__);
 }

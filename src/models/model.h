@@ -12,6 +12,7 @@
 #include "base/token_id.h"
 #include "kernels/api/backend.h"
 #include "lattice/result.h"
+#include "models/sequence.h"
 
 namespace lattice::models {
 
@@ -28,6 +29,9 @@ struct Batch {
   std::span<const SequenceRows> sequences;  ///< Cover the rows in order, none empty.
   /// Rows whose result is wanted, rising. Empty: all rows.
   std::span<const std::uint32_t> output_rows;
+  /// [n sequences] what was read before and takes these rows up, each reserved for them, none
+  /// twice; or empty: every text stands alone and nothing is kept.
+  std::span<Sequence* const> states = {};
 };
 
 /// What a model's rows mean to its caller.
@@ -74,6 +78,9 @@ class Model {
  public:
   virtual ~Model() = default;
   virtual const ModelInfo& info() const = 0;
+
+  /// What a Sequence of this model keeps; no layers when the model reads whole texts only.
+  virtual const StateShape& state_shape() const;
 
   /// Final hidden states of batch.output_rows, [n_outputs, hidden]. The buffer belongs to
   /// `workspace` and holds until its next use. With a tap, every layer is computed for all rows.

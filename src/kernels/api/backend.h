@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "kernels/api/buffer.h"
+#include "kernels/api/state.h"
 #include "lattice/result.h"
 #include "numeric/dtype.h"
 
@@ -16,49 +18,26 @@ namespace lattice::kernels {
 ///   kBf16  weights and activations rounded to bf16, products summed in f32.
 ///   kInt8  weights in int8 with one f32 scale an output, activations quantised to 8 bits a row but
 ///          for the row's largest, which stays f32; sums exact in i32.
-/// Weights are read from whatever dtype the file has.
+/// Weights are read from whatever dtype the file has. For weights that are computed with as they
+/// lie (Backend::MakeStoredLinear):
+///   kF32   the stored numbers and f32 activations.
+///   kBf16  activations rounded to bf16; weights of a wider dtype too.
+///   kInt8  activations quantised to 8 bits in blocks of 32 with one f32 scale each, against the
+///          integers of a block format; sums exact in i32 within a block. Float weights compute
+///          as in kBf16 when stored in 16 bits as bf16, else as in kF32.
 enum class Precision : std::uint8_t { kF32, kBf16, kInt8 };
 
 enum class Activation : std::uint8_t { kNone, kGeluErf, kGeluTanh, kRelu, kSilu, kTanh };
 
-/// A matrix or vector as it lies in a file: row-major, IsFloat(dtype), any alignment.
+/// A matrix or vector as it lies in a file: row-major, IsWeight(dtype), any alignment. Rows of a
+/// block format are whole blocks.
 struct HostTensor {
   Dtype dtype = Dtype::kF32;
   std::size_t rows = 0;  ///< 1 for a vector.
   std::size_t cols = 0;
   std::span<const std::byte> bytes;
-};
-
-/// Activations: an f32 matrix [rows, cols] in the backend's memory. An operation sets the shape of
-/// its output; memory is kept for reuse, so a long-lived buffer stops allocating.
-class Buffer {
- public:
-  virtual ~Buffer() = default;
-  virtual std::size_t rows() const = 0;
-  virtual std::size_t cols() const = 0;
-};
-
-/// A linear layer's weights [outputs, inputs] and bias, prepared for the backend.
-class LinearWeights {
- public:
-  virtual ~LinearWeights() = default;
-  virtual std::size_t outputs() const = 0;
-  virtual std::size_t inputs() const = 0;
-};
-
-/// An embedding table [rows, cols], kept as stored; its bytes must outlive it.
-class Table {
- public:
-  virtual ~Table() = default;
-  virtual std::size_t rows() const = 0;
-  virtual std::size_t cols() const = 0;
-};
-
-/// A small f32 vector (gain, bias) in the backend's memory.
-class Vector {
- public:
-  virtual ~Vector() = default;
-  virtual std::size_t size() const = 0;
+  /// Row i is stored as row row_order[i]; empty: in order. Borrowed for a call.
+  std::span<const std::uint32_t> row_order = {};
 };
 
 /// Rows `row[i]` of one table, i < n_tokens. One term of a sum of embeddings.
@@ -118,6 +97,27 @@ struct AttentionArgs {
   Precision precision = Precision::kF32;
 };
 
+/// One expert: gate and up [n, inputs] each (slices of one tensor, or two), down [inputs, n].
+struct ExpertTensors {
+  HostTensor gate, up, down;
+};
+
+/// A mixture's experts, prepared for the backend.
+class ExpertWeights {
+ public:
+  virtual ~ExpertWeights() = default;
+  virtual std::size_t n_experts() const = 0;
+};
+
+/// How tokens choose experts: p = softmax of the router's logits in f32, the `n_used` largest (of
+/// equal ones the lower index), weights p / their sum when `renormalise`, times `expert_scale`.
+struct ExpertChoice {
+  std::size_t n_used = 0;
+  bool renormalise = true;
+  Activation activation = Activation::kSilu;
+  const Vector* expert_scale = nullptr;  ///< [n_experts] or null: ones.
+};
+
 /// Operations of a forward pass on one device. A model is a list of calls on this; it never sees
 /// threads, instruction sets or layouts. Outputs may not alias inputs unless a comment says so.
 /// Shapes are preconditions: whoever loads a model proves them.
@@ -139,6 +139,16 @@ class Backend {
   virtual Result<std::unique_ptr<LinearWeights>> MakeLinear(std::span<const HostTensor> matrices,
                                                             std::span<const HostTensor> biases,
                                                             Precision precision) = 0;
+  /// The same from weights that stay where they are: nothing is copied, their bytes must outlive
+  /// the layer. For generators, whose weights are most of their memory. Rows with a dtype of their
+  /// own are fine. kInvalidArgument when a block format's columns are not whole blocks.
+  virtual Result<std::unique_ptr<LinearWeights>> MakeStoredLinear(
+      std::span<const HostTensor> matrices, std::span<const HostTensor> biases,
+      Precision precision) = 0;
+  /// Experts' gated feed-forward weights, as they lie: gate_up[e] [2n, inputs] (gates first),
+  /// down[e] [inputs, n].
+  virtual Result<std::unique_ptr<ExpertWeights>> MakeExperts(std::span<const ExpertTensors> experts,
+                                                             Precision precision) = 0;
   virtual Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) = 0;
   virtual std::unique_ptr<Vector> MakeVector(std::span<const float> values) = 0;
   virtual std::unique_ptr<Buffer> MakeBuffer() = 0;
@@ -177,6 +187,58 @@ class Backend {
 
   /// out [q.rows, n_heads * head_dim].
   virtual void Attention(const AttentionArgs& args, Buffer& out) = 0;
+
+  // Operations of generators.
+
+  /// Copies rows of keys and values (key heads at k_col, value heads at v_col) into pages: row r
+  /// goes to place slots[r] % kPageTokens of page slots[r] / kPageTokens.
+  virtual void StoreKv(const Buffer& kv, std::size_t k_col, std::size_t v_col,
+                       std::span<const std::uint32_t> slots, KvPages& pages) = 0;
+  /// out [q.rows, n_heads * head_dim].
+  virtual void PagedAttention(const PagedAttentionArgs& args, Buffer& out) = 0;
+  /// out [x.rows, value_width]; the states take the rows up.
+  virtual void DeltaNet(const DeltaNetArgs& args, Buffer& out) = 0;
+
+  /// Each head of x [rows, n * head_dim] becomes RmsNorm(head) * silu(gate's head), in place; the
+  /// gate's heads are at gate_col + h * head_dim; gain [head_dim].
+  virtual void GatedHeadRmsNorm(Buffer& x, const Buffer& gate, std::size_t gate_col,
+                                const Vector& gain, float eps) = 0;
+  /// x[r][c] *= sigmoid(gate[r][gate_col + c]).
+  virtual void SigmoidGate(Buffer& x, const Buffer& gate, std::size_t gate_col) = 0;
+  /// out += sigmoid(gate[r][gate_col]) * x, one gate a row.
+  virtual void AddSigmoidGated(const Buffer& x, const Buffer& gate, std::size_t gate_col,
+                               Buffer& out) = 0;
+  /// x[r][c] = activation(x[r][c]) * y[r][y_col + c].
+  virtual void ActivateMultiply(Activation activation, Buffer& x, const Buffer& y,
+                                std::size_t y_col) = 0;
+  /// x = c tanh(x / c).
+  virtual void SoftCap(float c, Buffer& x) = 0;
+  /// x = scale * (x + y); y may be null.
+  virtual void AddScaled(Buffer& x, const Buffer* y, float scale) = 0;
+  /// out [x.rows, inputs] = sum of the chosen experts' outputs, times their weights, added in the
+  /// router's ranking order; router [x.rows, n_experts].
+  virtual void Experts(const Buffer& x, const Buffer& router, const ExpertWeights& experts,
+                       const ExpertChoice& choice, Buffer& out) = 0;
+
+  // What sequences are made of. Bytes are the backend's own, for files of the same machine and
+  // version; lengths are preconditions.
+
+  /// kResourceExhausted when the address space is not to be had.
+  virtual Result<std::unique_ptr<KvPages>> MakeKvPages(const KvShape& shape,
+                                                       std::size_t n_pages) = 0;
+  virtual void CopyKvPage(std::uint32_t from, std::uint32_t to, KvPages& pages) = 0;
+  virtual void ReadKvPage(const KvPages& pages, std::uint32_t page, std::span<std::byte> out) = 0;
+  virtual void WriteKvPage(std::span<const std::byte> bytes, std::uint32_t page,
+                           KvPages& pages) = 0;
+
+  virtual std::unique_ptr<DeltaNetState> MakeDeltaNetState(const DeltaNetShape& shape) = 0;
+  virtual void CopyDeltaNetState(const DeltaNetState& from, DeltaNetState& to) = 0;
+  /// Forgets all but the first n tokens; n at least the last multiple of kDeltaChunk that the state
+  /// has reached, or 0.
+  virtual void TruncateDeltaNetState(std::size_t n, DeltaNetState& state) = 0;
+  virtual void ReadDeltaNetState(const DeltaNetState& state, std::span<std::byte> out) = 0;
+  /// kCorruptData when the bytes cannot be a state of this shape.
+  virtual Status WriteDeltaNetState(std::span<const std::byte> bytes, DeltaNetState& state) = 0;
 
   /// out[i] = x[rows[i]].
   virtual void GatherRows(const Buffer& x, std::span<const std::uint32_t> rows, Buffer& out) = 0;

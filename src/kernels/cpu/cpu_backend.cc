@@ -61,6 +61,36 @@ class CpuBackend : public Backend {
   void Write(std::span<const float> values, std::size_t rows, std::size_t cols, Buffer& x) override;
   void Read(const Buffer& x, std::span<float> values) override;
 
+  Result<std::unique_ptr<LinearWeights>> MakeStoredLinear(std::span<const HostTensor> matrices,
+                                                          std::span<const HostTensor> biases,
+                                                          Precision precision) override;
+  Result<std::unique_ptr<ExpertWeights>> MakeExperts(std::span<const ExpertTensors> experts,
+                                                     Precision precision) override;
+  void StoreKv(const Buffer& kv, std::size_t k_col, std::size_t v_col,
+               std::span<const std::uint32_t> slots, KvPages& pages) override;
+  void PagedAttention(const PagedAttentionArgs& args, Buffer& out) override;
+  void DeltaNet(const DeltaNetArgs& args, Buffer& out) override;
+  void GatedHeadRmsNorm(Buffer& x, const Buffer& gate, std::size_t gate_col, const Vector& gain,
+                        float eps) override;
+  void SigmoidGate(Buffer& x, const Buffer& gate, std::size_t gate_col) override;
+  void AddSigmoidGated(const Buffer& x, const Buffer& gate, std::size_t gate_col,
+                       Buffer& out) override;
+  void ActivateMultiply(Activation activation, Buffer& x, const Buffer& y,
+                        std::size_t y_col) override;
+  void SoftCap(float c, Buffer& x) override;
+  void AddScaled(Buffer& x, const Buffer* y, float scale) override;
+  void Experts(const Buffer& x, const Buffer& router, const ExpertWeights& experts,
+               const ExpertChoice& choice, Buffer& out) override;
+  Result<std::unique_ptr<KvPages>> MakeKvPages(const KvShape& shape, std::size_t n_pages) override;
+  void CopyKvPage(std::uint32_t from, std::uint32_t to, KvPages& pages) override;
+  void ReadKvPage(const KvPages& pages, std::uint32_t page, std::span<std::byte> out) override;
+  void WriteKvPage(std::span<const std::byte> bytes, std::uint32_t page, KvPages& pages) override;
+  std::unique_ptr<DeltaNetState> MakeDeltaNetState(const DeltaNetShape& shape) override;
+  void CopyDeltaNetState(const DeltaNetState& from, DeltaNetState& to) override;
+  void TruncateDeltaNetState(std::size_t n, DeltaNetState& state) override;
+  void ReadDeltaNetState(const DeltaNetState& state, std::span<std::byte> out) override;
+  Status WriteDeltaNetState(std::span<const std::byte> bytes, DeltaNetState& state) override;
+
  private:
   ThreadPool& pool_;
   PanelArena arena_;
@@ -234,6 +264,76 @@ void CpuBackend::Write(std::span<const float> values, std::size_t rows, std::siz
 void CpuBackend::Read(const Buffer& x, std::span<float> values) {
   LATTICE_CHECK(values.size() == x.rows() * x.cols());
   std::copy_n(AsCpu(x).data(), values.size(), values.data());
+}
+
+// PENDING
+Result<std::unique_ptr<LinearWeights>> CpuBackend::MakeStoredLinear(std::span<const HostTensor>,
+                                                                    std::span<const HostTensor>,
+                                                                    Precision) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+Result<std::unique_ptr<ExpertWeights>> CpuBackend::MakeExperts(std::span<const ExpertTensors>,
+                                                               Precision) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::StoreKv(const Buffer&, std::size_t, std::size_t, std::span<const std::uint32_t>,
+                         KvPages&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::PagedAttention(const PagedAttentionArgs&, Buffer&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::DeltaNet(const DeltaNetArgs&, Buffer&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::GatedHeadRmsNorm(Buffer&, const Buffer&, std::size_t, const Vector&, float) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::SigmoidGate(Buffer&, const Buffer&, std::size_t) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::AddSigmoidGated(const Buffer&, const Buffer&, std::size_t, Buffer&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::ActivateMultiply(Activation, Buffer&, const Buffer&, std::size_t) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::SoftCap(float, Buffer&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::AddScaled(Buffer&, const Buffer*, float) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::Experts(const Buffer&, const Buffer&, const ExpertWeights&, const ExpertChoice&,
+                         Buffer&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+Result<std::unique_ptr<KvPages>> CpuBackend::MakeKvPages(const KvShape&, std::size_t) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::CopyKvPage(std::uint32_t, std::uint32_t, KvPages&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::ReadKvPage(const KvPages&, std::uint32_t, std::span<std::byte>) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::WriteKvPage(std::span<const std::byte>, std::uint32_t, KvPages&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+std::unique_ptr<DeltaNetState> CpuBackend::MakeDeltaNetState(const DeltaNetShape&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::CopyDeltaNetState(const DeltaNetState&, DeltaNetState&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::TruncateDeltaNetState(std::size_t, DeltaNetState&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+void CpuBackend::ReadDeltaNetState(const DeltaNetState&, std::span<std::byte>) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
+}
+Status CpuBackend::WriteDeltaNetState(std::span<const std::byte>, DeltaNetState&) {
+  internal::CheckFailed("implemented", __FILE__, __LINE__);
 }
 
 }  // namespace
