@@ -23,7 +23,7 @@ Result<kernels::HostTensor> DenseTensor(const weights::Checkpoint& checkpoint,
   if (std::string_view(name).ends_with(".bias")) shape = {cols};
   auto tensor = checkpoint.Get(name, shape);
   if (!tensor) return std::move(tensor).error().Within(file.string());
-  if (!IsFloat(tensor->dtype)) {
+  if (!IsWeight(tensor->dtype)) {
     return Error{ErrorCode::kUnsupported,
                  file.string() + ": '" + name + "' is " + std::string(DtypeName(tensor->dtype))};
   }

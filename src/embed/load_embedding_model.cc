@@ -22,7 +22,7 @@ Result<std::size_t> CountParameters(const std::filesystem::path& folder) {
               weights::Checkpoint::Open(folder));
   std::size_t n = 0;
   for (const auto& [name, tensor] : checkpoint->tensors()) {
-    if (IsFloat(tensor.dtype)) n += tensor.n_elements();
+    if (IsWeight(tensor.dtype)) n += tensor.n_elements();
   }
   return n;
 }

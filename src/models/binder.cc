@@ -34,7 +34,7 @@ Result<weights::TensorView> Binder::Take(std::string_view name,
     return Error{ErrorCode::kNotFound, "missing tensor '" + full + "' " + ShapeText(shape)};
   }
   LATTICE_TRY(weights::TensorView tensor, source_->checkpoint->Get(full, shape));
-  if (!IsFloat(tensor.dtype)) {
+  if (!IsWeight(tensor.dtype)) {
     return Error{ErrorCode::kUnsupported, "tensor '" + full + "' has dtype " +
                                               std::string(DtypeName(tensor.dtype)) +
                                               "; expected a floating-point format"};

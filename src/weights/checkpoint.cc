@@ -114,12 +114,15 @@ class CheckpointLoader {
   std::shared_ptr<Checkpoint> checkpoint_{new Checkpoint()};
 };
 
-std::size_t TensorView::n_elements() const { return bytes.size() / DtypeBytes(dtype); }
+std::size_t TensorView::n_elements() const {
+  const BlockLayout layout = LayoutOf(dtype);
+  return bytes.size() / layout.bytes * layout.elements;
+}
 
 Result<std::vector<float>> TensorView::ToF32() const {
-  if (!IsFloat(dtype)) {
+  if (!IsWeight(dtype)) {
     return Error{ErrorCode::kUnsupported,
-                 "dtype " + std::string(DtypeName(dtype)) + " where floats are needed"};
+                 "dtype " + std::string(DtypeName(dtype)) + " where weights are needed"};
   }
   std::vector<float> values(n_elements());
   WidenToF32(dtype, bytes, values);

@@ -20,10 +20,11 @@ namespace lattice::weights {
 struct TensorView {
   Dtype dtype = Dtype::kF32;
   std::vector<std::size_t> shape;
-  std::span<const std::byte> bytes;  ///< Exactly product(shape) * DtypeBytes(dtype); any alignment.
+  std::span<const std::byte>
+      bytes;  ///< Exactly StorageBytes(dtype, product(shape)); any alignment.
 
   std::size_t n_elements() const;
-  /// All elements as f32. For vectors and other small tensors; kUnsupported unless IsFloat(dtype).
+  /// All elements as f32. For vectors and other small tensors; kUnsupported unless IsWeight(dtype).
   Result<std::vector<float>> ToF32() const;
 };
 

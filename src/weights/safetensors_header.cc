@@ -64,7 +64,9 @@ Result<std::string_view> HeaderText(std::span<const std::byte> file) {
 }
 
 Result<Dtype> DtypeOf(std::string_view name) {
-  if (const auto dtype = DtypeFromName(name)) return *dtype;
+  for (const Dtype dtype : kReadDtypes) {
+    if (DtypeName(dtype) == name) return dtype;
+  }
   if (std::ranges::find(kUnreadDtypes, name) != std::end(kUnreadDtypes)) {
     return Error{ErrorCode::kUnsupported, "dtype " + std::string(name) + " is not supported"};
   }
@@ -223,18 +225,21 @@ Result<SafetensorsHeader> ParseSafetensorsHeader(std::span<const std::byte> file
 }
 
 std::optional<std::size_t> TensorBytes(Dtype dtype, std::span<const std::size_t> shape) {
-  std::size_t n_bytes = DtypeBytes(dtype);
+  std::size_t n_elements = 1;
   bool empty = false;
   for (const std::size_t n : shape) {
     if (n == 0) {
       empty = true;
       continue;
     }
-    const auto product = CheckedMul(n_bytes, n);
+    const auto product = CheckedMul(n_elements, n);
     if (!product) return std::nullopt;
-    n_bytes = *product;
+    n_elements = *product;
   }
-  return empty ? 0 : n_bytes;
+  const BlockLayout layout = LayoutOf(dtype);
+  const auto n_bytes = CheckedMul(n_elements / layout.elements, layout.bytes);
+  if (!n_bytes || n_elements % layout.elements != 0) return std::nullopt;
+  return empty ? 0 : *n_bytes;
 }
 
 std::string ShapeText(std::span<const std::size_t> shape) {

@@ -44,8 +44,8 @@ struct SafetensorsHeader {
 ///         than that reader: repeated names or keys, unknown keys and U+0000 are refused.
 Result<SafetensorsHeader> ParseSafetensorsHeader(std::span<const std::byte> file);
 
-/// product(shape) * DtypeBytes(dtype), or nothing when the product of the dimensions that are not 0
-/// does not fit.
+/// StorageBytes(dtype, product(shape)), or nothing when the product of the dimensions that are not
+/// 0 does not fit, or is not whole blocks.
 std::optional<std::size_t> TensorBytes(Dtype dtype, std::span<const std::size_t> shape);
 
 /// "[2, 3]"

@@ -40,6 +40,10 @@ Status CheckSpecs(std::span<const TensorSpec> tensors) {
                      std::to_string(tensor.shape.size()) + " dimensions, above the limit of " +
                      std::to_string(kMaxTensorRank));
     }
+    if (IsBlock(tensor.dtype)) {
+      return Invalid("tensor " + Quoted(tensor.name) + ": safetensors files hold no " +
+                     std::string(DtypeName(tensor.dtype)));
+    }
     names.push_back(tensor.name);
   }
   std::ranges::sort(names);

@@ -26,8 +26,8 @@ class SafetensorsWriter {
   /// Writes the header. Tensors lie in the file in the order of `tensors`; put the widest dtypes
   /// first to keep all aligned. Errors  kInvalidArgument: a repeated name, "__metadata__" as a
   /// name, a name or metadata that is
-  ///         not UTF-8 or holds U+0000, more than kMaxTensorRank dimensions, sizes that overflow, a
-  ///         header above the format's limit, or a place that cannot be written;
+  ///         not UTF-8 or holds U+0000, more than kMaxTensorRank dimensions, a block format, sizes
+  ///         that overflow, a header above the format's limit, or a place that cannot be written;
   ///         kResourceExhausted: the disk is full.
   static Result<SafetensorsWriter> Create(const std::filesystem::path& file,
                                           std::vector<TensorSpec> tensors,

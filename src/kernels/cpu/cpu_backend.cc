@@ -116,7 +116,7 @@ void EmbedRow(std::span<const Lookup> terms, std::size_t r, float scale, std::sp
       const CpuTable& table = AsCpu(*term.table);
       const std::span<const std::byte> row = table.row(static_cast<std::size_t>(term.rows[r]));
       const std::span<float> values = &term == &terms.front() ? sum : std::span(part, sum.size());
-      WidenToF32(table.dtype(), row.subspan(begin * DtypeBytes(table.dtype())), values);
+      WidenPartToF32(table.dtype(), row, begin, values);
       if (&term == &terms.front()) continue;
       for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += part[c];
     }

@@ -43,7 +43,7 @@ class CpuTable : public Table {
   Dtype dtype() const { return tensor_.dtype; }
   /// Bytes of row i, of any alignment.
   std::span<const std::byte> row(std::size_t i) const {
-    const std::size_t row_bytes = tensor_.cols * DtypeBytes(tensor_.dtype);
+    const std::size_t row_bytes = StorageBytes(tensor_.dtype, tensor_.cols);
     return tensor_.bytes.subspan(i * row_bytes, row_bytes);
   }
 

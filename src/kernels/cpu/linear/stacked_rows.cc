@@ -11,9 +11,10 @@ namespace {
 
 Status CheckTensor(const HostTensor& tensor, std::size_t rows, std::size_t cols, const char* what) {
   const auto elements = CheckedMul(rows, cols);
-  const auto size = elements ? CheckedMul(*elements, DtypeBytes(tensor.dtype)) : std::nullopt;
-  if (IsFloat(tensor.dtype) && tensor.rows == rows && tensor.cols == cols && size &&
-      *size == tensor.bytes.size()) {
+  const BlockLayout layout = LayoutOf(tensor.dtype);  // Rows are whole blocks.
+  const auto size = elements ? CheckedMul(*elements / layout.elements, layout.bytes) : std::nullopt;
+  if (IsWeight(tensor.dtype) && tensor.rows == rows && tensor.cols == cols && size &&
+      cols % layout.elements == 0 && *size == tensor.bytes.size()) {
     return Ok();
   }
   return Error{ErrorCode::kInvalidArgument,
@@ -57,9 +58,9 @@ void StackedRows::Read(std::size_t output, std::size_t begin, std::span<float> o
   const auto next = std::ranges::upper_bound(first_output_, output);
   const auto i = static_cast<std::size_t>(next - first_output_.begin()) - 1;
   const HostTensor& matrix = matrices_[i];
-  const std::size_t size = DtypeBytes(matrix.dtype);
-  const std::size_t first = ((output - first_output_[i]) * inputs_ + begin) * size;
-  WidenToF32(matrix.dtype, matrix.bytes.subspan(first, out.size() * size), out);
+  const std::size_t row_bytes = StorageBytes(matrix.dtype, inputs_);
+  const std::size_t first = (output - first_output_[i]) * row_bytes;
+  WidenPartToF32(matrix.dtype, matrix.bytes.subspan(first, row_bytes), begin, out);
 }
 
 std::vector<float> StackedRows::Biases(std::size_t padded_size) const {
