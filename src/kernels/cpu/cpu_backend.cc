@@ -7,8 +7,11 @@
 #include "kernels/cpu/activation/activation.h"
 #include "kernels/cpu/attention/attention.h"
 #include "kernels/cpu/cpu_buffer.h"
+#include "kernels/cpu/delta_net/delta_net.h"
+#include "kernels/cpu/gates/gates.h"
 #include "kernels/cpu/linear/linear.h"
 #include "kernels/cpu/norm/norm.h"
+#include "kernels/cpu/paged_attention/paged_attention.h"
 #include "kernels/cpu/rope/rope.h"
 #include "kernels/cpu/row_split.h"
 #include "lattice/check.h"
@@ -24,7 +27,10 @@ class CpuBackend : public Backend {
         norm_(SelectNorm(features)),
         activation_(SelectActivation(features)),
         rope_(SelectRope(features)),
-        attention_(features) {}
+        attention_(features),
+        gates_(SelectGates(features)),
+        paged_attention_(features),
+        delta_net_(features) {}
 
   std::string Describe() const override {
     return "cpu " + features_.ToString() + ", " + std::to_string(pool_.n_threads()) + " threads";
@@ -67,9 +73,15 @@ class CpuBackend : public Backend {
   Result<std::unique_ptr<ExpertWeights>> MakeExperts(std::span<const ExpertTensors> experts,
                                                      Precision precision) override;
   void StoreKv(const Buffer& kv, std::size_t k_col, std::size_t v_col,
-               std::span<const std::uint32_t> slots, KvPages& pages) override;
-  void PagedAttention(const PagedAttentionArgs& args, Buffer& out) override;
-  void DeltaNet(const DeltaNetArgs& args, Buffer& out) override;
+               std::span<const std::uint32_t> slots, KvPages& pages) override {
+    paged_attention_.Store(pool_, AsCpu(kv), k_col, v_col, slots, AsCpu(pages));
+  }
+  void PagedAttention(const PagedAttentionArgs& args, Buffer& out) override {
+    paged_attention_.Run(pool_, args, AsCpu(out));
+  }
+  void DeltaNet(const DeltaNetArgs& args, Buffer& out) override {
+    delta_net_.Run(pool_, args, AsCpu(out));
+  }
   void GatedHeadRmsNorm(Buffer& x, const Buffer& gate, std::size_t gate_col, const Vector& gain,
                         float eps) override;
   void SigmoidGate(Buffer& x, const Buffer& gate, std::size_t gate_col) override;
@@ -81,15 +93,27 @@ class CpuBackend : public Backend {
   void AddScaled(Buffer& x, const Buffer* y, float scale) override;
   void Experts(const Buffer& x, const Buffer& router, const ExpertWeights& experts,
                const ExpertChoice& choice, Buffer& out) override;
-  Result<std::unique_ptr<KvPages>> MakeKvPages(const KvShape& shape, std::size_t n_pages) override;
+  Result<std::unique_ptr<KvPages>> MakeKvPages(const KvShape& shape, std::size_t n_pages) override {
+    return CpuKvPages::Make(shape, n_pages);
+  }
   void CopyKvPage(std::uint32_t from, std::uint32_t to, KvPages& pages) override;
   void ReadKvPage(const KvPages& pages, std::uint32_t page, std::span<std::byte> out) override;
   void WriteKvPage(std::span<const std::byte> bytes, std::uint32_t page, KvPages& pages) override;
-  std::unique_ptr<DeltaNetState> MakeDeltaNetState(const DeltaNetShape& shape) override;
-  void CopyDeltaNetState(const DeltaNetState& from, DeltaNetState& to) override;
-  void TruncateDeltaNetState(std::size_t n, DeltaNetState& state) override;
-  void ReadDeltaNetState(const DeltaNetState& state, std::span<std::byte> out) override;
-  Status WriteDeltaNetState(std::span<const std::byte> bytes, DeltaNetState& state) override;
+  std::unique_ptr<DeltaNetState> MakeDeltaNetState(const DeltaNetShape& shape) override {
+    return std::make_unique<CpuDeltaNetState>(shape);
+  }
+  void CopyDeltaNetState(const DeltaNetState& from, DeltaNetState& to) override {
+    AsCpu(to).CopyFrom(AsCpu(from));
+  }
+  void TruncateDeltaNetState(std::size_t n, DeltaNetState& state) override {
+    AsCpu(state).Truncate(n);
+  }
+  void ReadDeltaNetState(const DeltaNetState& state, std::span<std::byte> out) override {
+    AsCpu(state).Read(out);
+  }
+  Status WriteDeltaNetState(std::span<const std::byte> bytes, DeltaNetState& state) override {
+    return AsCpu(state).Write(bytes);
+  }
 
  private:
   ThreadPool& pool_;
@@ -99,6 +123,9 @@ class CpuBackend : public Backend {
   const ActivationKernels& activation_;
   RopeFn rope_;
   CpuAttention attention_;
+  const GateKernels& gates_;
+  CpuPagedAttention paged_attention_;
+  CpuDeltaNet delta_net_;
 };
 
 // Nanoseconds an element that kernels take, roughly: only decides when threads are worth waking.
@@ -276,64 +303,103 @@ Result<std::unique_ptr<ExpertWeights>> CpuBackend::MakeExperts(std::span<const E
                                                                Precision) {
   internal::CheckFailed("implemented", __FILE__, __LINE__);
 }
-void CpuBackend::StoreKv(const Buffer&, std::size_t, std::size_t, std::span<const std::uint32_t>,
-                         KvPages&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
+void CpuBackend::GatedHeadRmsNorm(Buffer& x, const Buffer& gate, std::size_t gate_col,
+                                  const Vector& gain, float eps) {
+  CpuBuffer& in = AsCpu(x);
+  const CpuBuffer& gates = AsCpu(gate);
+  const std::size_t dim = gain.size(), n_heads = in.cols() / dim;
+  LATTICE_CHECK(in.cols() % dim == 0 && gates.rows() == in.rows() && &in != &gates);
+  LATTICE_CHECK(gate_col + in.cols() <= gates.cols());
+  ForRows(pool_, in.rows(), RowNs(kNormNs + kActivationNs, in.cols()),
+          [&](std::size_t begin, std::size_t end) {
+            for (std::size_t r = begin; r < end; ++r) {
+              norm_.rms_norm(in.row(r), nullptr, AsCpu(gain).data(), eps, n_heads, dim, dim,
+                             in.row(r));
+              activation_.gate_silu(gates.row(r) + gate_col, in.row(r), in.cols(), in.row(r));
+            }
+          });
 }
-void CpuBackend::PagedAttention(const PagedAttentionArgs&, Buffer&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
+
+void CpuBackend::SigmoidGate(Buffer& x, const Buffer& gate, std::size_t gate_col) {
+  CpuBuffer& in = AsCpu(x);
+  const CpuBuffer& gates = AsCpu(gate);
+  LATTICE_CHECK(gates.rows() == in.rows() && gate_col + in.cols() <= gates.cols());
+  ForRows(pool_, in.rows(), RowNs(kActivationNs, in.cols()),
+          [&](std::size_t begin, std::size_t end) {
+            for (std::size_t r = begin; r < end; ++r) {
+              gates_.sigmoid_multiply(gates.row(r) + gate_col, in.row(r), in.cols());
+            }
+          });
 }
-void CpuBackend::DeltaNet(const DeltaNetArgs&, Buffer&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
+
+void CpuBackend::AddSigmoidGated(const Buffer& x, const Buffer& gate, std::size_t gate_col,
+                                 Buffer& out) {
+  const CpuBuffer& in = AsCpu(x);
+  const CpuBuffer& gates = AsCpu(gate);
+  CpuBuffer& sum = AsCpu(out);
+  LATTICE_CHECK(gates.rows() == in.rows() && gate_col < gates.cols());
+  LATTICE_CHECK(sum.rows() == in.rows() && sum.cols() == in.cols());
+  ForRows(pool_, in.rows(), RowNs(kMoveNs, in.cols()), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      gates_.add_gated(gates.row(r)[gate_col], in.row(r), sum.row(r), in.cols());
+    }
+  });
 }
-void CpuBackend::GatedHeadRmsNorm(Buffer&, const Buffer&, std::size_t, const Vector&, float) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
+
+void CpuBackend::ActivateMultiply(Activation activation, Buffer& x, const Buffer& y,
+                                  std::size_t y_col) {
+  CpuBuffer& in = AsCpu(x);
+  const CpuBuffer& factor = AsCpu(y);
+  LATTICE_CHECK(activation != Activation::kNone && factor.rows() == in.rows());
+  LATTICE_CHECK(y_col + in.cols() <= factor.cols());
+  const GateFn gate = GateOf(activation_, activation);
+  ForRows(pool_, in.rows(), RowNs(kActivationNs, in.cols()),
+          [&](std::size_t begin, std::size_t end) {
+            for (std::size_t r = begin; r < end; ++r) {
+              gate(in.row(r), factor.row(r) + y_col, in.cols(), in.row(r));
+            }
+          });
 }
-void CpuBackend::SigmoidGate(Buffer&, const Buffer&, std::size_t) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
+
+void CpuBackend::SoftCap(float c, Buffer& x) {
+  LATTICE_CHECK(c > 0);
+  CpuBuffer& in = AsCpu(x);
+  ForRows(pool_, in.rows(), RowNs(kActivationNs, in.cols()),
+          [&](std::size_t begin, std::size_t end) {
+            gates_.soft_cap(c, in.row(begin), (end - begin) * in.cols());
+          });
 }
-void CpuBackend::AddSigmoidGated(const Buffer&, const Buffer&, std::size_t, Buffer&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
+
+void CpuBackend::AddScaled(Buffer& x, const Buffer* y, float scale) {
+  CpuBuffer& in = AsCpu(x);
+  LATTICE_CHECK(y == nullptr || (y->rows() == in.rows() && y->cols() == in.cols()));
+  ForRows(pool_, in.rows(), RowNs(kMoveNs, in.cols()), [&](std::size_t begin, std::size_t end) {
+    const std::size_t n = (end - begin) * in.cols();
+    if (y == nullptr) {
+      gates_.scale(scale, in.row(begin), n);
+    } else {
+      gates_.add_scale(scale, AsCpu(*y).row(begin), in.row(begin), n);
+    }
+  });
 }
-void CpuBackend::ActivateMultiply(Activation, Buffer&, const Buffer&, std::size_t) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
-void CpuBackend::SoftCap(float, Buffer&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
-void CpuBackend::AddScaled(Buffer&, const Buffer*, float) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
+
 void CpuBackend::Experts(const Buffer&, const Buffer&, const ExpertWeights&, const ExpertChoice&,
                          Buffer&) {
   internal::CheckFailed("implemented", __FILE__, __LINE__);
 }
-Result<std::unique_ptr<KvPages>> CpuBackend::MakeKvPages(const KvShape&, std::size_t) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
+void CpuBackend::CopyKvPage(std::uint32_t from, std::uint32_t to, KvPages& pages) {
+  LATTICE_CHECK(from < pages.n_pages() && to < pages.n_pages());
+  std::ranges::copy(AsCpu(pages).page(from), AsCpu(pages).page(to).begin());
 }
-void CpuBackend::CopyKvPage(std::uint32_t, std::uint32_t, KvPages&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
+
+void CpuBackend::ReadKvPage(const KvPages& pages, std::uint32_t page, std::span<std::byte> out) {
+  LATTICE_CHECK(page < pages.n_pages() && out.size() == pages.page_bytes());
+  std::ranges::copy(AsCpu(pages).page(page), out.begin());
 }
-void CpuBackend::ReadKvPage(const KvPages&, std::uint32_t, std::span<std::byte>) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
-void CpuBackend::WriteKvPage(std::span<const std::byte>, std::uint32_t, KvPages&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
-std::unique_ptr<DeltaNetState> CpuBackend::MakeDeltaNetState(const DeltaNetShape&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
-void CpuBackend::CopyDeltaNetState(const DeltaNetState&, DeltaNetState&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
-void CpuBackend::TruncateDeltaNetState(std::size_t, DeltaNetState&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
-void CpuBackend::ReadDeltaNetState(const DeltaNetState&, std::span<std::byte>) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
-Status CpuBackend::WriteDeltaNetState(std::span<const std::byte>, DeltaNetState&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
+
+void CpuBackend::WriteKvPage(std::span<const std::byte> bytes, std::uint32_t page, KvPages& pages) {
+  LATTICE_CHECK(page < pages.n_pages() && bytes.size() == pages.page_bytes());
+  std::ranges::copy(bytes, AsCpu(pages).page(page).begin());
 }
 
 }  // namespace

@@ -20,4 +20,16 @@ std::byte* CpuBuffer::Scratch(std::size_t size_bytes) {
   return scratch_.data();
 }
 
+const float* CpuVector::Transposed(std::size_t n) const {
+  LATTICE_CHECK(n > 0 && values_.size() % n == 0);
+  std::call_once(transposed_once_, [&] {
+    const std::size_t rows = values_.size() / n;
+    transposed_.resize(values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      transposed_[i % n * rows + i / n] = values_[i];
+    }
+  });
+  return transposed_.data();
+}
+
 }  // namespace lattice::kernels

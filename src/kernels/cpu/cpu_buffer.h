@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -56,9 +57,14 @@ class CpuVector : public Vector {
   explicit CpuVector(std::span<const float> values) : values_(values.begin(), values.end()) {}
   std::size_t size() const override { return values_.size(); }
   const float* data() const { return values_.data(); }
+  /// The values as rows of n, transposed: [n][size() / n]. Made by the first call; every call must
+  /// give the same n.
+  const float* Transposed(std::size_t n) const;
 
  private:
   std::vector<float> values_;
+  mutable std::once_flag transposed_once_;
+  mutable std::vector<float> transposed_;
 };
 
 // Whatever a model hands to CpuBackend was made by it.

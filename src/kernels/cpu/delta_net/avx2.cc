@@ -1,0 +1,15 @@
+#include "kernels/cpu/simd/vec_avx2.inl"
+
+namespace lattice::kernels {
+namespace {
+constexpr std::size_t kTileVecs = 1;
+}  // namespace
+}  // namespace lattice::kernels
+
+#include "kernels/cpu/delta_net/body.inl"
+
+namespace lattice::kernels {
+
+const DeltaNetKernels kDeltaNetAvx2 = {Convolve, Keys, Gates, Values, Fold};
+
+}  // namespace lattice::kernels

@@ -1,0 +1,208 @@
+#include "kernels/cpu/delta_net/delta_net.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/row_split.h"
+#include "kernels/cpu/select.h"
+#include "lattice/check.h"
+
+namespace lattice::kernels {
+namespace {
+
+constexpr DeltaNetVariant kVariants[] = {
+#if defined(__x86_64__)
+    {"avx512", CpuFeature::kAvx512, &kDeltaNetAvx512},
+    {"avx2", CpuFeature::kAvx2, &kDeltaNetAvx2},
+#elif defined(__aarch64__)
+    {"neon", CpuFeature::kNeon, &kDeltaNetNeon},
+#endif
+    {"scalar", {}, &kDeltaNetScalar},
+};
+
+void CheckShapes(const DeltaNetArgs& args) {
+  const DeltaNetShape& shape = args.shape;
+  LATTICE_CHECK(args.weights.conv->size() == shape.conv_width() * shape.conv_kernel);
+  LATTICE_CHECK(args.weights.decay->size() == shape.n_value_heads);
+  LATTICE_CHECK(args.weights.dt_bias->size() == shape.n_value_heads);
+  LATTICE_CHECK(args.qkv_col + shape.conv_width() <= args.x->cols());
+  LATTICE_CHECK(std::max(args.beta_col, args.decay_col) + shape.n_value_heads <= args.x->cols());
+  std::size_t row = 0;
+  for (const DeltaNetSpan& span : args.spans) {
+    LATTICE_CHECK(span.row_begin == row && span.row_end >= row && span.state->shape() == shape);
+    row = span.row_end;
+  }
+  LATTICE_CHECK(row == args.x->rows());
+}
+
+// One key head of one text, with its value heads.
+class Unit {
+ public:
+  Unit(const DeltaNetKernels& kernels, const DeltaNetArgs& args, const DeltaNetSpan& span,
+       std::size_t key_head, CpuBuffer& out, float* scratch)
+      : kernels_(kernels),
+        args_(args),
+        shape_(args.shape),
+        span_(span),
+        state_(AsCpu(*span.state)),
+        key_head_(key_head),
+        out_(out),
+        key_(state_.padded_key()),
+        value_(state_.padded_value()),
+        rows_(scratch),
+        products_(rows_ + 2 * kChunkRows * key_),
+        values_(products_ + 2 * kChunkRows * kChunkRows),
+        beta_(values_ + kChunkRows * value_),
+        kernel_scratch_(beta_ + kChunkRows) {}
+
+  static std::size_t ScratchFloats(const DeltaNetShape& shape) {
+    const std::size_t key = (shape.key_dim + 15) / 16 * 16,
+                      value = (shape.value_dim + 15) / 16 * 16;
+    return kChunkRows * (2 * key + 2 * kChunkRows + value + 1) + ValuesScratchFloats(key, value);
+  }
+
+  void Run() {
+    std::size_t position = state_.n_tokens();
+    for (std::size_t row = span_.row_begin; row < span_.row_end;) {
+      const std::size_t first = position % kChunkRows;
+      const std::size_t n = std::min(kChunkRows - first, span_.row_end - row);
+      RunRows(row, first, n);
+      row += n;
+      position += n;
+    }
+  }
+
+ private:
+  // Rows [first, first + n) of a chunk, the row'th and following of the call.
+  void RunRows(std::size_t row, std::size_t first, std::size_t n) {
+    const bool full = first + n == kChunkRows;
+    float* query_window = state_.query_window(key_head_);
+    float* key_window = state_.key_window(key_head_);
+    const std::size_t key_col = shape_.key_width() + key_head_ * shape_.key_dim;
+    Convolve(row, first, n, key_head_ * shape_.key_dim, shape_.key_dim, query_window,
+             rows_ + n * key_);
+    Convolve(row, first, n, key_col, shape_.key_dim, key_window, rows_);
+    if (full) {
+      StartWindow(query_window, key_);
+      StartWindow(key_window, key_);
+    }
+    kernels_.keys({.key_dim = shape_.key_dim,
+                   .padded = key_,
+                   .first = first,
+                   .n = n,
+                   .rows = rows_,
+                   .chunk_keys = state_.chunk_keys(key_head_),
+                   .products = products_});
+    const std::size_t group = shape_.n_value_heads / shape_.n_key_heads;
+    for (std::size_t i = 0; i < group; ++i) {
+      const std::size_t head = shape_.order == KeyHeadOrder::kBlocked
+                                   ? key_head_ * group + i
+                                   : key_head_ + i * shape_.n_key_heads;
+      RunValueHead(row, first, n, head);
+      if (full) StartWindow(state_.value_window(head), value_);
+    }
+  }
+
+  void RunValueHead(std::size_t row, std::size_t first, std::size_t n, std::size_t head) {
+    const CpuBuffer& x = AsCpu(*args_.x);
+    Convolve(row, first, n, 2 * shape_.key_width() + head * shape_.value_dim, shape_.value_dim,
+             state_.value_window(head), values_);
+    kernels_.gates({.beta = x.row(row) + args_.beta_col + head,
+                    .decay = x.row(row) + args_.decay_col + head,
+                    .x_stride = x.cols(),
+                    .decay_scale = AsCpu(*args_.weights.decay).data()[head],
+                    .dt_bias = AsCpu(*args_.weights.dt_bias).data()[head],
+                    .n = n,
+                    .beta_out = beta_,
+                    .g_out = state_.g(head) + first});
+    const ValuesArgs values = {.key_dim = shape_.key_dim,
+                               .padded_key = key_,
+                               .value_dim = shape_.value_dim,
+                               .padded_value = value_,
+                               .first = first,
+                               .n = n,
+                               .rows = rows_,
+                               .products = products_,
+                               .chunk_keys = state_.chunk_keys(key_head_),
+                               .values = values_,
+                               .beta = beta_,
+                               .g = state_.g(head),
+                               .state = state_.state(head),
+                               .u = state_.u(head),
+                               .scratch = kernel_scratch_,
+                               .out = out_.row(row) + head * shape_.value_dim,
+                               .out_stride = out_.cols()};
+    kernels_.values(values);
+    if (first + n == kChunkRows) kernels_.fold(values);
+  }
+
+  void Convolve(std::size_t row, std::size_t first, std::size_t n, std::size_t channel,
+                std::size_t dim, float* window, float* out) {
+    const CpuBuffer& x = AsCpu(*args_.x);
+    kernels_.convolve(
+        {.x = x.row(row) + args_.qkv_col + channel,
+         .x_stride = x.cols(),
+         .taps_of = AsCpu(*args_.weights.conv).Transposed(shape_.conv_kernel) + channel,
+         .taps_stride = shape_.conv_width(),
+         .taps = shape_.conv_kernel,
+         .dim = dim,
+         .padded = dim == shape_.key_dim ? key_ : value_,
+         .first = first,
+         .n = n,
+         .window = window,
+         .out = out});
+  }
+
+  // The last inputs of a full chunk come before the next.
+  void StartWindow(float* window, std::size_t padded) const {
+    std::copy_n(window + kChunkRows * padded, (shape_.conv_kernel - 1) * padded, window);
+  }
+
+  const DeltaNetKernels& kernels_;
+  const DeltaNetArgs& args_;
+  const DeltaNetShape& shape_;
+  const DeltaNetSpan& span_;
+  CpuDeltaNetState& state_;
+  std::size_t key_head_;
+  CpuBuffer& out_;
+  std::size_t key_, value_;  // Padded dimensions.
+  float* rows_;              // See variants.h.
+  float* products_;
+  float* values_;
+  float* beta_;
+  float* kernel_scratch_;
+};
+
+// Rough: what a row of one value head takes.
+double HeadNs(const DeltaNetShape& shape) {
+  return 200 + static_cast<double>(shape.key_dim * shape.value_dim) / 8;
+}
+
+}  // namespace
+
+std::span<const DeltaNetVariant> DeltaNetVariants() { return kVariants; }
+
+const DeltaNetKernels& SelectDeltaNet(CpuFeatures features) {
+  return *SelectVariant(DeltaNetVariants(), features).run;
+}
+
+void CpuDeltaNet::Run(ThreadPool& pool, const DeltaNetArgs& args, CpuBuffer& out) {
+  CheckShapes(args);
+  out.Reshape(args.x->rows(), args.shape.value_width());
+  const double total_ns =
+      HeadNs(args.shape) * static_cast<double>(args.x->rows() * args.shape.n_value_heads);
+  const std::size_t n_workers = total_ns <= kInlineNanoseconds ? 1 : pool.n_threads();
+  std::unique_ptr<CallScratch> scratch =
+      scratch_.Take(n_workers, Unit::ScratchFloats(args.shape) * sizeof(float), 0);
+  const std::size_t n_heads = args.shape.n_key_heads;
+  ForEachUnit(pool, args.spans.size() * n_heads, n_workers, *scratch,
+              [&](std::size_t i, float* memory) {
+                Unit(kernels_, args, args.spans[i / n_heads], i % n_heads, out, memory).Run();
+              });
+  for (const DeltaNetSpan& span : args.spans) {
+    AsCpu(*span.state).Advance(span.row_end - span.row_begin);
+  }
+  scratch_.GiveBack(std::move(scratch));
+}
+
+}  // namespace lattice::kernels

@@ -1,0 +1,15 @@
+#include "kernels/cpu/simd/vec_neon.inl"
+
+namespace lattice::kernels {
+namespace {
+constexpr std::size_t kTileVecs = 1;
+}  // namespace
+}  // namespace lattice::kernels
+
+#include "kernels/cpu/delta_net/body.inl"
+
+namespace lattice::kernels {
+
+const DeltaNetKernels kDeltaNetNeon = {Convolve, Keys, Gates, Values, Fold};
+
+}  // namespace lattice::kernels

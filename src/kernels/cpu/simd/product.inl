@@ -1,0 +1,92 @@
+#pragma once
+
+// Products of a few rows with a panel of columns, on Vec. Included after a vec_*.inl and
+// kTileVecs: Vecs of columns that share registers with kTileRows rows.
+//
+// Each element is a chain of fused multiply-adds in rising order of the depth, whatever the number
+// of rows and columns of a call.
+
+namespace lattice::kernels {
+namespace {
+
+constexpr std::size_t kTileRows = 6;
+
+// Columns of f32, `stride` numbers from one row to the next.
+struct F32Panel {
+  const float* data;
+  std::size_t stride;
+  Vec At(std::size_t d, std::size_t col) const { return Load(data + d * stride + col); }
+};
+
+// y[r][c] = (scale == null ? 0 : scale[r] y[r][c]) + sum over d of x[r][d] * panel[d][c].
+template <typename Panel>
+struct ProductArgs {
+  const float* x;
+  std::size_t x_stride;
+  std::size_t n_rows;
+  Panel panel;
+  std::size_t depth;
+  const float* scale;
+  float* y;
+  std::size_t y_stride;
+};
+
+template <std::size_t R, std::size_t V, typename Panel>
+inline void ProductTile(const ProductArgs<Panel>& args, std::size_t row, std::size_t col) {
+  const float* x = args.x + row * args.x_stride;
+  float* y = args.y + row * args.y_stride + col;
+  Vec sum[R][V];
+  for (std::size_t r = 0; r < R; ++r) {
+    for (std::size_t v = 0; v < V; ++v) {
+      sum[r][v] = args.scale == nullptr
+                      ? Set1(0.0f)
+                      : Mul(Load(y + r * args.y_stride + v * kLanes), Set1(args.scale[row + r]));
+    }
+  }
+  for (std::size_t d = 0; d < args.depth; ++d) {
+    Vec w[V];
+    for (std::size_t v = 0; v < V; ++v) w[v] = args.panel.At(d, col + v * kLanes);
+    for (std::size_t r = 0; r < R; ++r) {
+      const Vec factor = Set1(x[r * args.x_stride + d]);
+      for (std::size_t v = 0; v < V; ++v) sum[r][v] = Fma(factor, w[v], sum[r][v]);
+    }
+  }
+  for (std::size_t r = 0; r < R; ++r) {
+    for (std::size_t v = 0; v < V; ++v) Store(y + r * args.y_stride + v * kLanes, sum[r][v]);
+  }
+}
+
+template <std::size_t V, typename Panel>
+void ProductColumns(const ProductArgs<Panel>& args, std::size_t col) {
+  std::size_t r = 0;
+  for (; r + kTileRows <= args.n_rows; r += kTileRows) ProductTile<kTileRows, V>(args, r, col);
+  switch (args.n_rows - r) {
+    case 5:
+      return ProductTile<5, V>(args, r, col);
+    case 4:
+      return ProductTile<4, V>(args, r, col);
+    case 3:
+      return ProductTile<3, V>(args, r, col);
+    case 2:
+      return ProductTile<2, V>(args, r, col);
+    case 1:
+      return ProductTile<1, V>(args, r, col);
+    default:
+      return;
+  }
+}
+
+// For columns 0..n_cols, a multiple of kLanes.
+template <std::size_t V, typename Panel>
+void ProductFrom(const ProductArgs<Panel>& args, std::size_t n_cols, std::size_t col) {
+  for (; col + V * kLanes <= n_cols; col += V * kLanes) ProductColumns<V>(args, col);
+  if constexpr (V > 1) ProductFrom<V - 1>(args, n_cols, col);
+}
+
+template <typename Panel>
+void Product(const ProductArgs<Panel>& args, std::size_t n_cols) {
+  ProductFrom<kTileVecs>(args, n_cols, 0);
+}
+
+}  // namespace
+}  // namespace lattice::kernels
