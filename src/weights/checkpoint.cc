@@ -6,11 +6,11 @@
 #include <system_error>
 #include <utility>
 
-#include "base/files.h"
 #include "lattice/check.h"
+#include "weights/checkpoint_loader.h"
 #include "weights/json_scanner.h"
+#include "weights/khq_index.h"
 #include "weights/safetensors_header.h"
-#include "weights/safetensors_index.h"
 
 namespace lattice::weights {
 namespace {
@@ -57,62 +57,13 @@ Error NoWeights(const std::filesystem::path& folder) {
 
 }  // namespace
 
-class CheckpointLoader {
- public:
-  Status AddFile(const std::filesystem::path& path) {
-    LATTICE_TRY(MappedFile file, MappedFile::Open(path));
-    auto header = ParseSafetensorsHeader(file.bytes());
-    if (!header) return std::move(header).error().Within(path.string());
-    const auto data = file.bytes().subspan(header->data_begin);
-    for (SafetensorsEntry& entry : header->entries) {
-      const auto bytes = data.subspan(entry.begin, entry.end - entry.begin);
-      const auto [at, added] = checkpoint_->tensors_.try_emplace(
-          std::move(entry.name), TensorView{entry.dtype, std::move(entry.shape), bytes});
-      if (!added) {
-        return Error{ErrorCode::kCorruptData, path.string() + ": tensor " + Quoted(at->first) +
-                                                  " is already in another file of the model"};
-      }
-    }
-    checkpoint_->files_.push_back(std::move(file));
-    return Ok();
-  }
-
-  Status AddShards(const std::filesystem::path& index) {
-    LATTICE_TRY(const std::string text, ReadFile(index, kMaxSafetensorsIndexBytes));
-    auto map = ParseSafetensorsIndex(text);
-    if (!map) return std::move(map).error().Within(index.string());
-    std::map<std::string_view, std::vector<std::string_view>> shards;
-    for (const auto& [tensor, shard] : *map) shards[shard].push_back(tensor);
-    for (const auto& [shard, tensors] : shards) {
-      auto status = AddFile(index.parent_path() / shard);
-      if (!status) return std::move(status).error().Within("shard of " + index.string());
-      LATTICE_TRY_VOID(CheckListed(index, shard, tensors));
-    }
-    return Ok();
-  }
-
-  std::shared_ptr<const Checkpoint> Take() { return std::move(checkpoint_); }
-
- private:
-  // The tensors that the index places in `shard` lie in that file, the last one added.
-  Status CheckListed(const std::filesystem::path& index, std::string_view shard,
-                     std::span<const std::string_view> tensors) const {
-    const auto file = checkpoint_->files_.back().bytes();
-    const std::less<const std::byte*> before;
-    for (const std::string_view tensor : tensors) {
-      const TensorView* view = checkpoint_->Find(tensor);
-      const bool inside = view != nullptr && !before(view->bytes.data(), file.data()) &&
-                          !before(file.data() + file.size(), view->bytes.data());
-      if (!inside) {
-        return Error{ErrorCode::kCorruptData,
-                     index.string() + ": tensor " + Quoted(tensor) + " is not in " + Quoted(shard)};
-      }
-    }
-    return Ok();
-  }
-
-  std::shared_ptr<Checkpoint> checkpoint_{new Checkpoint()};
-};
+Status CheckpointLoader::AddTensor(const std::filesystem::path& file, std::string name,
+                                   TensorView view) {
+  const auto [at, added] = checkpoint_->tensors_.try_emplace(std::move(name), std::move(view));
+  if (added) return Ok();
+  return Error{ErrorCode::kCorruptData, file.string() + ": tensor " + Quoted(at->first) +
+                                            " is already in another file of the model"};
+}
 
 std::size_t TensorView::n_elements() const {
   const BlockLayout layout = LayoutOf(dtype);
@@ -132,11 +83,14 @@ Result<std::vector<float>> TensorView::ToF32() const {
 Result<std::shared_ptr<const Checkpoint>> Checkpoint::Open(const std::filesystem::path& path) {
   CheckpointLoader loader;
   if (!IsFolder(path)) {
-    LATTICE_TRY_VOID(loader.AddFile(path));
+    LATTICE_TRY_VOID(path.extension() == ".gguf" ? loader.AddGguf(path)
+                                                 : loader.AddSafetensors(path));
   } else if (Exists(path / kSingleFile)) {
-    LATTICE_TRY_VOID(loader.AddFile(path / kSingleFile));
+    LATTICE_TRY_VOID(loader.AddSafetensors(path / kSingleFile));
   } else if (Exists(path / kIndexFile)) {
-    LATTICE_TRY_VOID(loader.AddShards(path / kIndexFile));
+    LATTICE_TRY_VOID(loader.AddSafetensorsShards(path / kIndexFile));
+  } else if (CheckpointLoader::IsKhqFolder(path)) {
+    LATTICE_TRY_VOID(loader.AddKhqFolder(path));
   } else {
     return NoWeights(path);
   }
@@ -144,7 +98,7 @@ Result<std::shared_ptr<const Checkpoint>> Checkpoint::Open(const std::filesystem
 }
 
 const TensorView* Checkpoint::Find(std::string_view name) const {
-  const auto found = tensors_.find(name);
+  const auto found = names_are_file_stems_ ? tensors_.find(KhqFileStem(name)) : tensors_.find(name);
   return found == tensors_.end() ? nullptr : &found->second;
 }
 

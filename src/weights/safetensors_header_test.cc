@@ -105,6 +105,7 @@ std::vector<BadFile> BadEntries() {
       {"unknown dtype", FileOf(R"({"a":{"dtype":"F33"}})", 0),
        "unknown dtype 'F33'; known: F64, F32, F16, BF16"},
       {"dtype in lower case", FileOf(R"({"a":{"dtype":"f32"}})", 0), "unknown dtype 'f32'"},
+      {"a dtype of other files", FileOf(R"({"a":{"dtype":"Q4_0"}})", 0), "unknown dtype 'Q4_0'"},
       {"empty dtype", FileOf(R"({"a":{"dtype":""}})", 0), "unknown dtype ''"},
       {"dtype as number", FileOf(R"({"a":{"dtype":32}})", 0), "expected a string"},
       {"4-bit dtype", FileOf(R"({"a":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})", 1),

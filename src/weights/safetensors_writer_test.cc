@@ -96,6 +96,7 @@ TEST(SafetensorsWriterTest, BadSpecsAreRefused) {
   const std::vector<std::vector<TensorSpec>> cases = {
       {{"a", Dtype::kF32, {}}, {"a", Dtype::kF32, {}}},
       {{"__metadata__", Dtype::kF32, {}}},
+      {{"a", Dtype::kQ8_0, {32}}},
       {{"\xff", Dtype::kF32, {}}},
       {{std::string("a\0", 2), Dtype::kF32, {}}},
       {{"a", Dtype::kF32, std::vector<std::size_t>(65, 1)}},
