@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "kernels/cpu/activation/activation.h"
 #include "kernels/cpu/attention/attention.h"
@@ -14,6 +15,8 @@
 #include "kernels/cpu/paged_attention/paged_attention.h"
 #include "kernels/cpu/rope/rope.h"
 #include "kernels/cpu/row_split.h"
+#include "kernels/cpu/stored/experts.h"
+#include "kernels/cpu/stored/stored_linear.h"
 #include "lattice/check.h"
 
 namespace lattice::kernels {
@@ -42,7 +45,8 @@ class CpuBackend : public Backend {
     return MakeCpuLinear(pool_, arena_, matrices, biases, precision, features_);
   }
   Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) override {
-    return std::unique_ptr<Table>(std::make_unique<CpuTable>(table));
+    LATTICE_TRY(StoredMatrix matrix, StoredMatrix::Make(table));
+    return std::unique_ptr<Table>(std::make_unique<CpuTable>(std::move(matrix)));
   }
   std::unique_ptr<Vector> MakeVector(std::span<const float> values) override {
     return std::make_unique<CpuVector>(values);
@@ -69,9 +73,13 @@ class CpuBackend : public Backend {
 
   Result<std::unique_ptr<LinearWeights>> MakeStoredLinear(std::span<const HostTensor> matrices,
                                                           std::span<const HostTensor> biases,
-                                                          Precision precision) override;
+                                                          Precision precision) override {
+    return MakeCpuStoredLinear(matrices, biases, precision, features_);
+  }
   Result<std::unique_ptr<ExpertWeights>> MakeExperts(std::span<const ExpertTensors> experts,
-                                                     Precision precision) override;
+                                                     Precision precision) override {
+    return MakeCpuExperts(experts, precision, features_);
+  }
   void StoreKv(const Buffer& kv, std::size_t k_col, std::size_t v_col,
                std::span<const std::uint32_t> slots, KvPages& pages) override {
     paged_attention_.Store(pool_, AsCpu(kv), k_col, v_col, slots, AsCpu(pages));
@@ -92,7 +100,9 @@ class CpuBackend : public Backend {
   void SoftCap(float c, Buffer& x) override;
   void AddScaled(Buffer& x, const Buffer* y, float scale) override;
   void Experts(const Buffer& x, const Buffer& router, const ExpertWeights& experts,
-               const ExpertChoice& choice, Buffer& out) override;
+               const ExpertChoice& choice, Buffer& out) override {
+    static_cast<const CpuExperts&>(experts).Run(pool_, AsCpu(x), AsCpu(router), choice, AsCpu(out));
+  }
   Result<std::unique_ptr<KvPages>> MakeKvPages(const KvShape& shape, std::size_t n_pages) override {
     return CpuKvPages::Make(shape, n_pages);
   }
@@ -293,16 +303,6 @@ void CpuBackend::Read(const Buffer& x, std::span<float> values) {
   std::copy_n(AsCpu(x).data(), values.size(), values.data());
 }
 
-// PENDING
-Result<std::unique_ptr<LinearWeights>> CpuBackend::MakeStoredLinear(std::span<const HostTensor>,
-                                                                    std::span<const HostTensor>,
-                                                                    Precision) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
-Result<std::unique_ptr<ExpertWeights>> CpuBackend::MakeExperts(std::span<const ExpertTensors>,
-                                                               Precision) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
 void CpuBackend::GatedHeadRmsNorm(Buffer& x, const Buffer& gate, std::size_t gate_col,
                                   const Vector& gain, float eps) {
   CpuBuffer& in = AsCpu(x);
@@ -383,10 +383,6 @@ void CpuBackend::AddScaled(Buffer& x, const Buffer* y, float scale) {
   });
 }
 
-void CpuBackend::Experts(const Buffer&, const Buffer&, const ExpertWeights&, const ExpertChoice&,
-                         Buffer&) {
-  internal::CheckFailed("implemented", __FILE__, __LINE__);
-}
 void CpuBackend::CopyKvPage(std::uint32_t from, std::uint32_t to, KvPages& pages) {
   LATTICE_CHECK(from < pages.n_pages() && to < pages.n_pages());
   std::ranges::copy(AsCpu(pages).page(from), AsCpu(pages).page(to).begin());

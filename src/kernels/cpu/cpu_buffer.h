@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "kernels/api/backend.h"
+#include "kernels/cpu/stored/stored_matrix.h"
 
 namespace lattice::kernels {
 
@@ -38,18 +40,17 @@ class CpuBuffer : public Buffer {
 /// A table that stays where it is, in the dtype of its file.
 class CpuTable : public Table {
  public:
-  explicit CpuTable(const HostTensor& tensor) : tensor_(tensor) {}
-  std::size_t rows() const override { return tensor_.rows; }
-  std::size_t cols() const override { return tensor_.cols; }
-  Dtype dtype() const { return tensor_.dtype; }
+  explicit CpuTable(StoredMatrix matrix) : matrix_(std::move(matrix)) {}
+  std::size_t rows() const override { return matrix_.rows(); }
+  std::size_t cols() const override { return matrix_.cols(); }
+  Dtype dtype() const { return matrix_.dtype(); }
   /// Bytes of row i, of any alignment.
   std::span<const std::byte> row(std::size_t i) const {
-    const std::size_t row_bytes = StorageBytes(tensor_.dtype, tensor_.cols);
-    return tensor_.bytes.subspan(i * row_bytes, row_bytes);
+    return {matrix_.row(i), matrix_.row_bytes()};
   }
 
  private:
-  HostTensor tensor_;
+  StoredMatrix matrix_;
 };
 
 class CpuVector : public Vector {

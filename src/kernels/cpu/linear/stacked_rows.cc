@@ -4,29 +4,10 @@
 #include <string>
 
 #include "base/checked_math.h"
+#include "kernels/cpu/host_tensor.h"
 #include "lattice/check.h"
 
 namespace lattice::kernels {
-namespace {
-
-Status CheckTensor(const HostTensor& tensor, std::size_t rows, std::size_t cols, const char* what) {
-  const auto elements = CheckedMul(rows, cols);
-  const BlockLayout layout = LayoutOf(tensor.dtype);  // Rows are whole blocks.
-  const auto size = elements ? CheckedMul(*elements / layout.elements, layout.bytes) : std::nullopt;
-  if (IsWeight(tensor.dtype) && tensor.rows == rows && tensor.cols == cols && size &&
-      cols % layout.elements == 0 && *size == tensor.bytes.size()) {
-    return Ok();
-  }
-  return Error{ErrorCode::kInvalidArgument,
-               std::string(what) + " [" + std::to_string(tensor.rows) + ", " +
-                   std::to_string(tensor.cols) + "] " + std::string(DtypeName(tensor.dtype)) +
-                   " of " + std::to_string(tensor.bytes.size()) +
-                   " bytes does not fit a linear layer [" + std::to_string(rows) + ", " +
-                   std::to_string(cols) + "]"};
-}
-
-}  // namespace
-
 Result<StackedRows> StackedRows::Make(std::span<const HostTensor> matrices,
                                       std::span<const HostTensor> biases) {
   if (matrices.empty() || (!biases.empty() && biases.size() != matrices.size())) {
@@ -59,7 +40,8 @@ void StackedRows::Read(std::size_t output, std::size_t begin, std::span<float> o
   const auto i = static_cast<std::size_t>(next - first_output_.begin()) - 1;
   const HostTensor& matrix = matrices_[i];
   const std::size_t row_bytes = StorageBytes(matrix.dtype, inputs_);
-  const std::size_t first = (output - first_output_[i]) * row_bytes;
+  const std::size_t row = output - first_output_[i];
+  const std::size_t first = (matrix.row_order.empty() ? row : matrix.row_order[row]) * row_bytes;
   WidenPartToF32(matrix.dtype, matrix.bytes.subspan(first, row_bytes), begin, out);
 }
 

@@ -1,0 +1,27 @@
+#include "kernels/cpu/dot_bf16/dot_bf16.h"
+
+#include <array>
+
+namespace lattice::kernels {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::array kVariants = {
+    DotBf16Variant{"avx512bf16", CpuFeature::kAvx512Bf16, DotBf16Avx512Bf16},
+};
+#else
+constexpr std::array<DotBf16Variant, 0> kVariants = {};
+#endif
+
+}  // namespace
+
+std::span<const DotBf16Variant> DotBf16Variants() { return kVariants; }
+
+const DotBf16Variant* FindDotBf16(CpuFeatures cpu) {
+  for (const DotBf16Variant& variant : kVariants) {
+    if (cpu.Has(variant.needs)) return &variant;
+  }
+  return nullptr;
+}
+
+}  // namespace lattice::kernels

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+
+#include "base/function_ref.h"
+#include "base/thread_pool.h"
+#include "kernels/cpu/row_split.h"
+
+namespace lattice::kernels {
+
+/// Calls body(item, worker) once for each item in 0..n, in rising runs of items by the next free
+/// worker: a worker that the system delays gets fewer. `item_ns` estimates one item's time; each
+/// must be computed wholly inside its call.
+inline void ForItems(ThreadPool& pool, std::size_t n, double item_ns,
+                     FunctionRef<void(std::size_t item, std::size_t worker)> body) {
+  if (pool.n_threads() == 1 || n <= 1 || static_cast<double>(n) * item_ns <= kInlineNanoseconds) {
+    for (std::size_t i = 0; i < n; ++i) body(i, 0);
+    return;
+  }
+  // A worker asks eight times or so, but not for less work than it costs to ask.
+  constexpr double kLeastRunNs = 2000;
+  const auto least = static_cast<std::size_t>(kLeastRunNs / item_ns) + 1;
+  const std::size_t run = std::max(std::min(least, n), n / (8 * pool.n_threads()));
+  std::atomic<std::size_t> next{0};
+  pool.Run([&](std::size_t worker) {
+    for (std::size_t begin = next.fetch_add(run); begin < n; begin = next.fetch_add(run)) {
+      const std::size_t end = std::min(n, begin + run);
+      for (std::size_t i = begin; i < end; ++i) body(i, worker);
+    }
+  });
+}
+
+}  // namespace lattice::kernels

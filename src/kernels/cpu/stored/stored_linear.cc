@@ -1,0 +1,140 @@
+#include "kernels/cpu/stored/stored_linear.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/linear/stacked_rows.h"
+#include "kernels/cpu/stored/items.h"
+#include "kernels/cpu/stored/stored_product.h"
+#include "lattice/check.h"
+
+namespace lattice::kernels {
+namespace {
+
+// Rows of x that pass through a chunk of weights before their outputs are finished.
+constexpr std::size_t kTileRows = 48;
+constexpr std::size_t kTileBytes = kTileRows * kChunkOutputs * sizeof(float);
+
+// Rough time of one weight: as it comes from memory, and with each row of x.
+constexpr double kReadNs = 0.05, kMultiplyNs = 0.006;
+
+// What comes after the products of a tile.
+struct Finish {
+  const float* bias;  // may be null
+  MapFn activate;     // may be null
+  const CpuBuffer* residual;
+  CpuBuffer& y;
+
+  // tile [n_rows, kChunkOutputs] holds n outputs from `col` of the rows from `row`.
+  void Run(float* tile, std::size_t row, std::size_t n_rows, std::size_t col, std::size_t n) const {
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      float* sum = tile + i * kChunkOutputs;
+      if (bias != nullptr) {
+        for (std::size_t j = 0; j < n; ++j) sum[j] += bias[col + j];
+      }
+      if (activate != nullptr) activate(sum, n);
+      float* out = y.row(row + i) + col;
+      if (residual == nullptr) {
+        std::copy_n(sum, n, out);
+        continue;
+      }
+      const float* add = residual->row(row + i) + col;
+      for (std::size_t j = 0; j < n; ++j) out[j] = sum[j] + add[j];
+    }
+  }
+};
+
+class StoredLinear : public CpuLinear {
+ public:
+  StoredLinear(const StackedRows& weights, std::vector<StoredProduct> products, bool has_bias,
+               const StoredKernels& kernels)
+      : outputs_(weights.outputs()),
+        inputs_(weights.inputs()),
+        products_(std::move(products)),
+        kernels_(kernels),
+        plan_(inputs_) {
+    if (has_bias) bias_ = weights.Biases(outputs_);
+    std::size_t col = 0;
+    for (const StoredProduct& product : products_) {
+      plan_.Need(product.form());
+      const std::size_t rows = product.matrix().rows();
+      for (std::size_t begin = 0; begin < rows; begin += kChunkOutputs) {
+        chunks_.push_back({&product, begin, std::min(kChunkOutputs, rows - begin), col + begin});
+      }
+      col += rows;
+    }
+  }
+
+  std::size_t outputs() const override { return outputs_; }
+  std::size_t inputs() const override { return inputs_; }
+
+  void Run(ThreadPool& pool, const CpuBuffer& x, const Epilogue& epilogue,
+           CpuBuffer& y) const override {
+    LATTICE_CHECK(x.cols() == inputs_ && &x != &y);
+    const std::size_t m = x.rows();
+    y.Reshape(m, outputs_);
+    const CpuBuffer* residual = epilogue.residual == nullptr ? nullptr : &AsCpu(*epilogue.residual);
+    LATTICE_CHECK(residual == nullptr || (residual->rows() == m && residual->cols() == outputs_));
+    if (m == 0) return;
+    const Finish finish = {bias_.empty() ? nullptr : bias_.data(),
+                           MapOf(kernels_.activations, epilogue.activation), residual, y};
+    const std::size_t input_bytes = plan_.SizeBytes(m);
+    const std::size_t worker_bytes = kTileBytes + StoredProduct::ScratchBytes(inputs_);
+    std::byte* scratch = y.Scratch(input_bytes + worker_bytes * pool.n_threads());
+    const InputRows rows = plan_.Make(pool, kernels_, {x.data(), nullptr}, m, scratch);
+    const double chunk_ns = static_cast<double>(inputs_ * kChunkOutputs) *
+                            (kReadNs + kMultiplyNs * static_cast<double>(m));
+    ForItems(pool, chunks_.size(), chunk_ns, [&](std::size_t c, std::size_t worker) {
+      RunChunk(chunks_[c], rows, m, scratch + input_bytes + worker * worker_bytes, finish);
+    });
+  }
+
+ private:
+  struct Chunk {
+    const StoredProduct* product;
+    std::size_t begin, n;  // rows of its matrix
+    std::size_t col;       // of the layer's outputs
+  };
+
+  void RunChunk(const Chunk& chunk, const InputRows& rows, std::size_t m, std::byte* scratch,
+                const Finish& finish) const {
+    auto* tile = reinterpret_cast<float*>(scratch);
+    const ChunkWeights weights =
+        chunk.product->Load(kernels_, chunk.begin, chunk.n, m, scratch + kTileBytes);
+    for (std::size_t row = 0; row < m; row += kTileRows) {
+      const std::size_t n_rows = std::min(kTileRows, m - row);
+      chunk.product->Multiply(kernels_, weights, rows, row, n_rows, tile, kChunkOutputs);
+      finish.Run(tile, row, n_rows, chunk.col, chunk.n);
+    }
+  }
+
+  std::size_t outputs_, inputs_;
+  std::vector<StoredProduct> products_;
+  std::vector<Chunk> chunks_;
+  std::vector<float> bias_;  // empty: none
+  StoredKernels kernels_;
+  InputPlan plan_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LinearWeights>> MakeCpuStoredLinear(std::span<const HostTensor> matrices,
+                                                           std::span<const HostTensor> biases,
+                                                           Precision precision,
+                                                           CpuFeatures features) {
+  LATTICE_TRY(const StackedRows weights, StackedRows::Make(matrices, biases));
+  const StoredKernels kernels(features);
+  std::vector<StoredProduct> products;
+  products.reserve(matrices.size());
+  for (const HostTensor& tensor : matrices) {
+    LATTICE_TRY(StoredMatrix matrix, StoredMatrix::Make(tensor));
+    products.emplace_back(std::move(matrix), precision, kernels);
+  }
+  const bool has_bias =
+      std::ranges::any_of(biases, [](const HostTensor& bias) { return bias.cols != 0; });
+  return std::unique_ptr<LinearWeights>(
+      std::make_unique<StoredLinear>(weights, std::move(products), has_bias, kernels));
+}
+
+}  // namespace lattice::kernels

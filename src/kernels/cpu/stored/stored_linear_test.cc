@@ -1,0 +1,246 @@
+#include "kernels/cpu/stored/stored_linear.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/stored/random_weights.h"
+#include "numeric/float16.h"
+
+namespace lattice::kernels {
+namespace {
+
+using Floats = std::vector<float>;
+
+constexpr Precision kPrecisions[] = {Precision::kF32, Precision::kBf16, Precision::kInt8};
+
+std::vector<Dtype> AllDtypes() {
+  std::vector<Dtype> all(std::begin(kFloatDtypes), std::end(kFloatDtypes));
+  all.insert(all.end(), std::begin(kBlockDtypes), std::end(kBlockDtypes));
+  return all;
+}
+
+// Every instruction set of this machine that a kernel of stored weights tells apart.
+std::vector<CpuFeatures> FeatureSets() {
+  std::vector<CpuFeatures> sets;
+  for (const char* name : {"scalar", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512bf16", "amx",
+                           "neon", "neon_dotprod", "neon_i8mm", "neon_bf16"}) {
+    if (const auto set = CpuFeatures::Named(name); set) sets.push_back(*set);
+  }
+  return sets;
+}
+
+// One layer on a pool of its own.
+class Layer {
+ public:
+  Layer(std::span<const HostTensor> matrices, std::span<const HostTensor> biases,
+        Precision precision, std::size_t n_threads, CpuFeatures features = CpuFeatures::Detect())
+      : pool_(n_threads),
+        weights_(MakeCpuStoredLinear(matrices, biases, precision, features).value()) {}
+
+  Floats Run(std::span<const float> x, Activation activation = Activation::kNone,
+             std::span<const float> residual = {}) {
+    const std::size_t rows = x.size() / weights_->inputs();
+    CpuBuffer in, out;
+    in.Reshape(rows, weights_->inputs());
+    std::ranges::copy(x, in.data());
+    out.Reshape(rows, weights_->outputs());
+    std::ranges::copy(residual, out.data());
+    // The residual may be the output itself.
+    const Epilogue epilogue = {activation, residual.empty() ? nullptr : &out};
+    static_cast<const CpuLinear&>(*weights_).Run(pool_, in, epilogue, out);
+    return {out.data(), out.data() + rows * weights_->outputs()};
+  }
+
+ private:
+  ThreadPool pool_;
+  std::unique_ptr<LinearWeights> weights_;
+};
+
+// Root mean square of the difference to exact products, relative to their own.
+double RelativeError(const RandomWeights& weights, std::span<const float> x, const Floats& y) {
+  const HostTensor tensor = weights.tensor();
+  const Floats w = weights.Values();
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < x.size() / tensor.cols; ++i) {
+    for (std::size_t j = 0; j < tensor.rows; ++j) {
+      double exact = 0;
+      for (std::size_t t = 0; t < tensor.cols; ++t) {
+        exact += double{x[i * tensor.cols + t]} * w[j * tensor.cols + t];
+      }
+      const double difference = y[i * tensor.rows + j] - exact;
+      error += difference * difference;
+      size += exact * exact;
+    }
+  }
+  return std::sqrt(error / size);
+}
+
+// Two roundings to 8 bits of mantissa, each uniform within 2^-9 of a value; and activations in
+// steps of 1/127 of a block's largest, about 2.2 deviations: 0.5 % of a deviation.
+double Tolerance(Precision precision) {
+  if (precision == Precision::kF32) return 1e-6;
+  return precision == Precision::kBf16 ? 0.003 : 0.007;
+}
+
+TEST(StoredLinearTest, EveryDtypeOnEveryInstructionSetIsNearTheExactProduct) {
+  constexpr std::size_t kInputs = 768, kOutputs = 37;
+  for (const Dtype dtype : AllDtypes()) {
+    const RandomWeights weights(dtype, kOutputs, kInputs, 1);
+    const HostTensor tensor = weights.tensor();
+    for (const std::size_t rows : {1, 9}) {
+      const Floats x = RandomFloats(rows * kInputs, 2);
+      for (const Precision precision : kPrecisions) {
+        for (const CpuFeatures features : FeatureSets()) {
+          Layer layer({&tensor, 1}, {}, precision, 1, features);
+          EXPECT_LT(RelativeError(weights, x, layer.Run(x)), Tolerance(precision))
+              << DtypeName(dtype) << " precision " << static_cast<int>(precision) << " on "
+              << features.ToString();
+        }
+      }
+    }
+  }
+}
+
+TEST(StoredLinearTest, BitsDoNotDependOnThreadsOrOnTheBatch) {
+  constexpr std::size_t kRows = 70, kInputs = 512, kOutputs = 101;
+  const Floats x = RandomFloats(kRows * kInputs, 3), residual = RandomFloats(kRows * kOutputs, 4);
+  const Floats b = RandomFloats(kOutputs, 2);
+  const HostTensor bias = {Dtype::kF32, 1, kOutputs, std::as_bytes(std::span(b)), {}};
+  for (const Dtype dtype : AllDtypes()) {
+    const RandomWeights weights(dtype, kOutputs, kInputs, 1);
+    const HostTensor matrix = weights.tensor();
+    for (const Precision precision : kPrecisions) {
+      const Floats want =
+          Layer({&matrix, 1}, {&bias, 1}, precision, 1).Run(x, Activation::kSilu, residual);
+      for (const std::size_t n_threads : {1, 2, 3}) {
+        Layer layer({&matrix, 1}, {&bias, 1}, precision, n_threads);
+        for (const std::size_t n : {1, 2, 5, 7, 33, 64, 70}) {
+          const Floats got = layer.Run(std::span(x).last(n * kInputs), Activation::kSilu,
+                                       std::span(residual).last(n * kOutputs));
+          const std::span<const float> part = std::span(want).last(n * kOutputs);
+          EXPECT_TRUE(std::ranges::equal(got, part))
+              << DtypeName(dtype) << " precision " << static_cast<int>(precision) << ", " << n
+              << " rows, " << n_threads << " threads";
+        }
+      }
+    }
+  }
+}
+
+TEST(StoredLinearTest, AnyNumberOfInputsAndAnyAlignment) {
+  for (const Dtype dtype : kFloatDtypes) {
+    for (const std::size_t inputs : {1, 7, 15, 16, 17, 31, 33, 63, 95, 130}) {
+      constexpr std::size_t kOutputs = 6, kRows = 8;
+      const RandomWeights weights(dtype, kOutputs, inputs, 5);
+      HostTensor tensor = weights.tensor();
+      // A sanitizer sees any step outside.
+      std::vector<std::byte> moved(tensor.bytes.size() + 1);
+      std::ranges::copy(tensor.bytes, moved.begin() + 1);
+      tensor.bytes = std::span(moved).subspan(1);
+      const Floats x = RandomFloats(kRows * inputs, 6);
+      for (const CpuFeatures features : FeatureSets()) {
+        for (const Precision precision : {Precision::kF32, Precision::kBf16}) {
+          Layer layer({&tensor, 1}, {}, precision, 1, features);
+          const Floats y = layer.Run(x);
+          EXPECT_LT(RelativeError(weights, x, y), 3 * Tolerance(precision)) << inputs;
+          EXPECT_EQ(layer.Run(std::span(x).first(inputs)), Floats(y.begin(), y.begin() + kOutputs));
+        }
+      }
+    }
+  }
+}
+
+TEST(StoredLinearTest, StackedMatricesGiveWhatEachGivesAlone) {
+  constexpr std::size_t kInputs = 256, kRows = 3;
+  const RandomWeights weights[] = {{Dtype::kBf16, 33, kInputs, 1},
+                                   {Dtype::kQ4K, 40, kInputs, 2},
+                                   {Dtype::kQ6K, 5, kInputs, 3},
+                                   {Dtype::kF32, 64, kInputs, 4}};
+  const Floats x = RandomFloats(kRows * kInputs, 6), b = RandomFloats(40, 7);
+  std::vector<HostTensor> matrices, biases(4);
+  for (const RandomWeights& w : weights) matrices.push_back(w.tensor());
+  biases[1] = {Dtype::kF32, 1, 40, std::as_bytes(std::span(b)), {}};
+  for (const Precision precision : kPrecisions) {
+    const Floats all = Layer(matrices, biases, precision, 2).Run(x, Activation::kTanh);
+    constexpr std::size_t kOutputs = 33 + 40 + 5 + 64;
+    ASSERT_EQ(all.size(), kRows * kOutputs);
+    std::size_t col = 0;
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
+      const std::size_t n = matrices[k].rows;
+      const Floats alone =
+          Layer({&matrices[k], 1}, {&biases[k], 1}, precision, 1).Run(x, Activation::kTanh);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          ASSERT_EQ(all[i * kOutputs + col + j], alone[i * n + j]) << k;
+        }
+      }
+      col += n;
+    }
+  }
+}
+
+TEST(StoredLinearTest, RowsComeInTheOrderThatIsAskedFor) {
+  constexpr std::size_t kInputs = 256, kOutputs = 50;
+  const Floats x = RandomFloats(2 * kInputs, 6);
+  std::vector<std::uint32_t> order(kOutputs);
+  for (std::size_t j = 0; j < kOutputs; ++j)
+    order[j] = static_cast<std::uint32_t>(7 * j % kOutputs);
+  for (const Dtype dtype : {Dtype::kBf16, Dtype::kQ4K, Dtype::kF32}) {
+    const RandomWeights weights(dtype, kOutputs, kInputs, 1);
+    HostTensor tensor = weights.tensor();
+    for (const Precision precision : kPrecisions) {
+      tensor.row_order = {};
+      const Floats plain = Layer({&tensor, 1}, {}, precision, 2).Run(x);
+      tensor.row_order = order;
+      const Floats moved = Layer({&tensor, 1}, {}, precision, 2).Run(x);
+      for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t j = 0; j < kOutputs; ++j) {
+          ASSERT_EQ(moved[i * kOutputs + j], plain[i * kOutputs + order[j]]);
+        }
+      }
+    }
+  }
+}
+
+TEST(StoredLinearTest, ASubsetOfRowsMayBeTaken) {
+  const RandomWeights weights(Dtype::kF32, 10, 4, 1);
+  HostTensor tensor = weights.tensor();
+  const Floats x = RandomFloats(4, 2);
+  const Floats all = Layer({&tensor, 1}, {}, Precision::kF32, 1).Run(x);
+  const std::vector<std::uint32_t> order = {9, 2};
+  tensor.rows = 2;
+  tensor.row_order = order;
+  EXPECT_EQ(Layer({&tensor, 1}, {}, Precision::kF32, 1).Run(x), (Floats{all[9], all[2]}));
+}
+
+TEST(StoredLinearTest, ShapesThatDoNotFitAreRefused) {
+  const RandomWeights f32(Dtype::kF32, 4, 3, 1), q8(Dtype::kQ8_0, 4, 64, 1);
+  const auto error = [](std::vector<HostTensor> matrices, std::vector<HostTensor> biases) {
+    const auto made = MakeCpuStoredLinear(matrices, biases, Precision::kF32, CpuFeatures::Detect());
+    return made ? "made" : made.error().message;
+  };
+  HostTensor good = f32.tensor(), block = q8.tensor();
+  EXPECT_EQ(error({good}, {}), "made");
+  EXPECT_EQ(error({block}, {}), "made");
+  EXPECT_NE(error({}, {}), "made");
+  EXPECT_NE(error({good}, {HostTensor{}, HostTensor{}}), "made");
+  EXPECT_NE(error({good, block}, {}), "made");  // width
+  HostTensor half = block;                      // 2 rows of 16 more than whole blocks
+  half.rows = 2, half.cols = 48, half.bytes = half.bytes.first(2 * 48 / 32 * 34);
+  EXPECT_NE(error({half}, {}), "made");
+  const std::vector<std::uint32_t> outside = {0, 1, 2, 4}, few = {0, 1};
+  HostTensor ordered = good;
+  ordered.row_order = outside;
+  EXPECT_NE(error({ordered}, {}), "made");
+  ordered.row_order = few;
+  EXPECT_NE(error({ordered}, {}), "made");
+}
+
+}  // namespace
+}  // namespace lattice::kernels
