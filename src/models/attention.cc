@@ -41,6 +41,16 @@ void Rotate(Backend& backend, const Projected& p, const HeadShape& heads, const 
   backend.ApplyRope(*p.kv, k, rows.all.positions, rope);
 }
 
+void NormHeads(Backend& backend, const Projected& p, const AttentionWeights& weights,
+               const AttentionKind& kind) {
+  if (weights.q_norm == nullptr) return;
+  const HeadShape& heads = kind.heads;
+  backend.HeadRmsNorm(*p.q, {p.q_col, heads.n_heads, heads.head_dim}, *weights.q_norm,
+                      kind.norm_eps);
+  backend.HeadRmsNorm(*p.kv, {p.k_col, heads.n_kv_heads, heads.head_dim}, *weights.k_norm,
+                      kind.norm_eps);
+}
+
 }  // namespace
 
 Result<AttentionWeights> BindAttention(const Binder& binder, const QkvNames& names,
@@ -78,17 +88,22 @@ const Buffer& WantedRows(Backend& backend, const RowPlan& plan, const Buffer& st
   return outputs;
 }
 
+WantedStates SelectWanted(Backend& backend, const RowPlan& plan, bool wanted_only, Buffer& states,
+                          Buffer& context, Workspace& workspace) {
+  if (!wanted_only) return {states, context};
+  Buffer& outputs = workspace[kOutputs];
+  Buffer& output_context = workspace[kNormedOutputs];
+  backend.GatherRows(states, plan.output_rows, outputs);
+  backend.GatherRows(context, plan.output_rows, output_context);
+  return {outputs, output_context};
+}
+
 void SelfAttention(Backend& backend, const AttentionWeights& weights, const AttentionKind& kind,
                    const LayerRows& rows, const Buffer& inputs, const Buffer& queries,
                    Workspace& workspace, Buffer& context) {
   const HeadShape& heads = kind.heads;
   const Projected p = Project(backend, weights, heads, inputs, queries, workspace);
-  if (weights.q_norm != nullptr) {
-    backend.HeadRmsNorm(*p.q, {p.q_col, heads.n_heads, heads.head_dim}, *weights.q_norm,
-                        kind.norm_eps);
-    backend.HeadRmsNorm(*p.kv, {p.k_col, heads.n_kv_heads, heads.head_dim}, *weights.k_norm,
-                        kind.norm_eps);
-  }
+  NormHeads(backend, p, weights, kind);
   if (kind.rope != nullptr) Rotate(backend, p, heads, rows, kind.rope->view());
   backend.Attention({.q = p.q,
                      .kv = p.kv,
@@ -105,6 +120,27 @@ void SelfAttention(Backend& backend, const AttentionWeights& weights, const Atte
                      .window = kind.window,
                      .precision = kind.precision},
                     context);
+}
+
+void PagedSelfAttention(Backend& backend, const AttentionWeights& weights,
+                        const AttentionKind& kind, const RowPlan& plan, const Buffer& inputs,
+                        kernels::KvPages& pages, Workspace& workspace, Buffer& context) {
+  LATTICE_DCHECK(weights.qkv != nullptr);
+  const Projected p = Project(backend, weights, kind.heads, inputs, inputs, workspace);
+  NormHeads(backend, p, weights, kind);
+  if (kind.rope != nullptr) {
+    Rotate(backend, p, kind.heads, {plan.all, plan.all}, kind.rope->view());
+  }
+  backend.StoreKv(*p.kv, p.k_col, p.v_col, plan.slots, pages);
+  backend.PagedAttention({.q = p.q,
+                          .q_col = p.q_col,
+                          .n_heads = kind.heads.n_heads,
+                          .kv = &pages,
+                          .scale = kind.scale,
+                          .soft_cap = kind.soft_cap,
+                          .window = kind.window,
+                          .spans = plan.paged},
+                         context);
 }
 
 }  // namespace lattice::models

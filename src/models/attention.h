@@ -26,6 +26,11 @@ enum Slot : std::size_t {
   kHeadRows,
   kHeadHidden,
   kLogits,
+  kRouter,
+  kSharedGate,
+  kSecondBranch,
+  kLayerInputs,  ///< Inputs of a token for every layer.
+  kLayerGate,
 };
 
 struct HeadShape {
@@ -41,6 +46,7 @@ struct HeadShape {
 struct AttentionKind {
   HeadShape heads;
   float scale = 1.0f;
+  float soft_cap = 0.0f;  ///< 0 = none; only over paged keys.
   bool causal = false;
   std::uint32_t window = 0;         ///< See kernels::AttentionArgs.
   const RopeTable* rope = nullptr;  ///< Null: positions are in the embedding.
@@ -48,10 +54,10 @@ struct AttentionKind {
   kernels::Precision precision = kernels::Precision::kF32;
 };
 
-/// Projections of a layer. The last one, of which often only a few rows are wanted, keeps queries
-/// apart from keys and values; the others make all three in one product.
+/// Projections of a layer. The last one of an encoder, of which often only a few rows are wanted,
+/// keeps queries apart from keys and values; the others make all three in one product.
 struct AttentionWeights {
-  std::unique_ptr<kernels::LinearWeights> qkv;      ///< Null in the last layer.
+  std::unique_ptr<kernels::LinearWeights> qkv;      ///< Null in such a last layer.
   std::unique_ptr<kernels::LinearWeights> q, kv;    ///< Null in the others.
   std::unique_ptr<kernels::Vector> q_norm, k_norm;  ///< [head_dim]; null: no head norm.
 };
@@ -93,5 +99,21 @@ Result<AttentionWeights> BindAttention(const Binder& binder, const QkvNames& nam
 void SelfAttention(kernels::Backend& backend, const AttentionWeights& weights,
                    const AttentionKind& kind, const LayerRows& rows, const kernels::Buffer& inputs,
                    const kernels::Buffer& queries, Workspace& workspace, kernels::Buffer& context);
+
+/// The same over the keys and values that the texts' states hold, after this layer's rows joined
+/// them; `pages` are those of the layer. Positions are absolute. weights.qkv is there.
+void PagedSelfAttention(kernels::Backend& backend, const AttentionWeights& weights,
+                        const AttentionKind& kind, const RowPlan& plan,
+                        const kernels::Buffer& inputs, kernels::KvPages& pages,
+                        Workspace& workspace, kernels::Buffer& context);
+
+/// After a layer's attention only the wanted rows go on, if some are not: those of `states` are
+/// gathered into kOutputs and returned, those of `context` into kNormedOutputs.
+struct WantedStates {
+  kernels::Buffer& states;
+  kernels::Buffer& context;
+};
+WantedStates SelectWanted(kernels::Backend& backend, const RowPlan& plan, bool wanted_only,
+                          kernels::Buffer& states, kernels::Buffer& context, Workspace& workspace);
 
 }  // namespace lattice::models

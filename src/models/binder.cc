@@ -1,5 +1,6 @@
 #include "models/binder.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "weights/safetensors_header.h"
@@ -9,12 +10,29 @@ namespace lattice::models {
 using kernels::HostTensor;
 using weights::ShapeText;
 
+namespace {
+
+/// The file's name of a tensor.
+std::string NameIn(const ModelSource& source, const std::string& name) {
+  return source.layout.rename ? source.layout.rename(name) : name;
+}
+
+/// Rows [first, first + n) of `matrix`, which has no order of its own.
+HostTensor Rows(HostTensor matrix, std::size_t first, std::size_t n) {
+  const std::size_t row_bytes = matrix.bytes.size() / matrix.rows;
+  matrix.bytes = matrix.bytes.subspan(first * row_bytes, n * row_bytes);
+  matrix.rows = n;
+  return matrix;
+}
+
+}  // namespace
+
 Result<Binder> Binder::Make(const ModelSource& source, std::span<const std::string_view> prefixes,
                             std::string_view tensor) {
   std::string tried;
   for (const std::string_view prefix : prefixes) {
     const std::string name = std::string(prefix) + std::string(tensor);
-    if (source.checkpoint->Find(name) != nullptr) {
+    if (source.checkpoint->Find(NameIn(source, name)) != nullptr) {
       return Binder(source, std::string(prefix), source.precision);
     }
     tried += (tried.empty() ? "'" : ", '") + std::string(prefix) + "'";
@@ -23,13 +41,17 @@ Result<Binder> Binder::Make(const ModelSource& source, std::span<const std::stri
                "no tensor '" + std::string(tensor) + "' behind any of the prefixes " + tried};
 }
 
+std::string Binder::FileName(std::string_view name) const {
+  return NameIn(*source_, prefix_ + std::string(name));
+}
+
 bool Binder::Has(std::string_view name) const {
-  return source_->checkpoint->Find(prefix_ + std::string(name)) != nullptr;
+  return source_->checkpoint->Find(FileName(name)) != nullptr;
 }
 
 Result<weights::TensorView> Binder::Take(std::string_view name,
                                          std::span<const std::size_t> shape) const {
-  const std::string full = prefix_ + std::string(name);
+  const std::string full = FileName(name);
   if (source_->checkpoint->Find(full) == nullptr) {
     return Error{ErrorCode::kNotFound, "missing tensor '" + full + "' " + ShapeText(shape)};
   }
@@ -63,20 +85,46 @@ Result<std::unique_ptr<kernels::Vector>> Binder::Vector(std::string_view name, s
   return source_->backend->MakeVector(values);
 }
 
-Result<std::unique_ptr<kernels::LinearWeights>> Binder::Linear(
-    std::initializer_list<LinearPart> parts, std::size_t inputs, Bias bias) const {
+Result<std::vector<float>> Binder::Values(
+    std::string_view name, std::initializer_list<std::vector<std::size_t>> shapes) const {
+  const weights::TensorView* found = source_->checkpoint->Find(FileName(name));
+  const auto shape = std::ranges::find_if(
+      shapes, [&](const auto& one) { return found != nullptr && found->shape == one; });
+  LATTICE_TRY(const weights::TensorView tensor,
+              Take(name, shape == shapes.end() ? *shapes.begin() : *shape));
+  return tensor.ToF32();
+}
+
+Result<std::unique_ptr<kernels::LinearWeights>> Binder::Linear(std::span<const LinearPart> parts,
+                                                               std::size_t inputs,
+                                                               Bias bias) const {
   std::vector<HostTensor> matrices, biases;
   for (const LinearPart& part : parts) {
-    LATTICE_TRY(const HostTensor matrix, Matrix(part.name + ".weight", part.outputs, inputs));
+    LATTICE_TRY(HostTensor matrix, Matrix(part.name + ".weight", part.outputs, inputs));
+    matrix.row_order = part.row_order;
     matrices.push_back(matrix);
     if (bias == Bias::kNone) continue;
+    LATTICE_CHECK(part.row_order.empty());
     const std::size_t shape[] = {part.outputs};
     LATTICE_TRY(const weights::TensorView vector, Take(part.name + ".bias", shape));
     biases.push_back({vector.dtype, 1, part.outputs, vector.bytes});
   }
-  auto linear = source_->backend->MakeLinear(matrices, biases, precision_);
-  if (!linear) return std::move(linear).error().Within(prefix_ + parts.begin()->name);
+  kernels::Backend& backend = *source_->backend;
+  auto linear = source_->stored ? backend.MakeStoredLinear(matrices, biases, precision_)
+                                : backend.MakeLinear(matrices, biases, precision_);
+  if (!linear) return std::move(linear).error().Within(FileName(parts.front().name));
+  if (source_->stored) return linear;
   for (const HostTensor& matrix : matrices) source_->checkpoint->Release(matrix.bytes);
+  return linear;
+}
+
+Result<std::unique_ptr<kernels::LinearWeights>> Binder::Prepare(std::string_view name,
+                                                                const HostTensor& matrix) const {
+  kernels::Backend& backend = *source_->backend;
+  auto linear = source_->stored ? backend.MakeStoredLinear({&matrix, 1}, {}, precision_)
+                                : backend.MakeLinear({&matrix, 1}, {}, precision_);
+  if (!linear) return std::move(linear).error().Within(FileName(name));
+  if (!source_->stored) source_->checkpoint->Release(matrix.bytes);
   return linear;
 }
 
@@ -85,14 +133,33 @@ Result<std::unique_ptr<kernels::LinearWeights>> Binder::LinearRows(std::string_v
                                                                    std::size_t cols,
                                                                    std::size_t first,
                                                                    std::size_t n) const {
-  LATTICE_TRY(HostTensor matrix, Matrix(name, rows, cols));
-  const std::size_t row_bytes = matrix.bytes.size() / rows;
-  matrix.rows = n;
-  matrix.bytes = matrix.bytes.subspan(first * row_bytes, n * row_bytes);
-  auto linear = source_->backend->MakeLinear({&matrix, 1}, {}, precision_);
-  if (!linear) return std::move(linear).error().Within(prefix_ + std::string(name));
-  source_->checkpoint->Release(matrix.bytes);
-  return linear;
+  LATTICE_TRY(const HostTensor matrix, Matrix(name, rows, cols));
+  return Prepare(name, Rows(matrix, first, n));
+}
+
+Result<std::unique_ptr<kernels::LinearWeights>> Binder::Row(std::string_view name,
+                                                            std::size_t cols) const {
+  const weights::TensorView* found = source_->checkpoint->Find(FileName(name));
+  const std::size_t shape[] = {1, cols};
+  const bool flat = found != nullptr && found->shape.size() == 1;
+  LATTICE_TRY(const weights::TensorView tensor,
+              Take(name, flat ? std::span(shape).last(1) : std::span(shape)));
+  return Prepare(name, HostTensor{tensor.dtype, 1, cols, tensor.bytes});
+}
+
+Result<std::vector<HostTensor>> Binder::Matrices(std::string_view name, std::size_t n,
+                                                 std::size_t rows, std::size_t cols) const {
+  const std::size_t shape[] = {n, rows, cols};
+  LATTICE_TRY(const weights::TensorView tensor, Take(name, shape));
+  const HostTensor whole{tensor.dtype, n * rows, cols, tensor.bytes};
+  std::vector<HostTensor> matrices;
+  for (std::size_t i = 0; i < n; ++i) matrices.push_back(Rows(whole, i * rows, rows));
+  return matrices;
+}
+
+Result<std::unique_ptr<kernels::ExpertWeights>> Binder::Experts(
+    std::span<const kernels::ExpertTensors> experts) const {
+  return source_->backend->MakeExperts(experts, precision_);
 }
 
 Result<std::unique_ptr<kernels::Table>> Binder::Table(std::string_view name, std::size_t rows,

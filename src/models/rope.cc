@@ -1,6 +1,7 @@
 #include "models/rope.h"
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -11,14 +12,23 @@ namespace {
 
 constexpr double kTwoPi = 2.0 * std::numbers::pi;
 
-/// theta^(-2j / head_dim), in double so that rounding to float happens once.
-std::vector<double> BaseFrequencies(const RopeContext& context) {
-  std::vector<double> inv(context.head_dim / 2);
+/// context.head_dim times its rotating part, rounded down.
+std::size_t RotaryDim(const RopeContext& context) {
+  return static_cast<std::size_t>(static_cast<double>(context.head_dim) * context.partial);
+}
+
+/// theta^(-2j / dim) for j < n, in double so that rounding to float happens once.
+std::vector<double> Frequencies(double theta, std::size_t dim, std::size_t n) {
+  std::vector<double> inv(n);
   for (std::size_t j = 0; j < inv.size(); ++j) {
-    const double exponent = 2.0 * static_cast<double>(j) / static_cast<double>(context.head_dim);
-    inv[j] = std::pow(context.theta, -exponent);
+    inv[j] = std::pow(theta, -2.0 * static_cast<double>(j) / static_cast<double>(dim));
   }
   return inv;
+}
+
+std::vector<double> BaseFrequencies(const RopeContext& context) {
+  const std::size_t dim = RotaryDim(context);
+  return Frequencies(context.theta, dim, dim / 2);
 }
 
 RopeTable Round(const std::vector<double>& inv, double scale) {
@@ -92,7 +102,7 @@ Result<RopeTable> Yarn(const JsonView& scaling, const RopeContext& context) {
   LATTICE_TRY(const bool truncate, scaling.BoolOr("truncate", true));
   LATTICE_TRY(const double scale, YarnScale(scaling, factor));
 
-  const auto dim = static_cast<double>(context.head_dim);
+  const auto dim = static_cast<double>(RotaryDim(context));
   const auto pair_that_turns = [&](double turns) {
     return dim * std::log(old / (turns * kTwoPi)) / (2.0 * std::log(context.theta));
   };
@@ -107,6 +117,65 @@ Result<RopeTable> Yarn(const JsonView& scaling, const RopeContext& context) {
     inv[j] *= (1.0 - ramp) + ramp / factor;
   }
   return Round(inv, scale);
+}
+
+RopeTable Dynamic(const RopeContext& context) {
+  RopeTable table = MakePlainRopeTable(context);
+  table.max_positions = context.max_positions;
+  return table;
+}
+
+/// Divisors of the frequencies, one for each pair.
+Result<std::vector<double>> ReadDivisors(const JsonView& scaling, std::string_view key,
+                                         std::size_t n) {
+  LATTICE_TRY(const JsonView list, scaling.Get(key));
+  LATTICE_TRY(const std::vector<JsonView> items, list.Array());
+  if (items.size() != n) {
+    return list.Complain("expected " + std::to_string(n) + " numbers, found " +
+                         std::to_string(items.size()));
+  }
+  std::vector<double> divisors;
+  for (const JsonView& item : items) {
+    LATTICE_TRY(const double divisor, item.Number());
+    if (!(divisor > 0)) return item.Complain("expected a number above 0");
+    divisors.push_back(divisor);
+  }
+  return divisors;
+}
+
+Result<RopeTable> LongRope(const JsonView& scaling, const RopeContext& context) {
+  const auto max = static_cast<double>(context.max_positions);
+  LATTICE_TRY(const double old, Bounded(scaling, "original_max_position_embeddings", 1, 1e9, max));
+  LATTICE_TRY(const double factor, Bounded(scaling, "factor", 1e-6, kMaxFactor, max / old));
+  const double by_length =
+      factor <= 1.0 || old <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(factor) / std::log(old));
+  LATTICE_TRY(const double scale, Bounded(scaling, "attention_factor", 1e-6, 1e6, by_length));
+  std::vector<double> inv = BaseFrequencies(context);
+  LATTICE_TRY(const std::vector<double> divisors,
+              ReadDivisors(scaling, "short_factor", inv.size()));
+  for (std::size_t j = 0; j < inv.size(); ++j) inv[j] /= divisors[j];
+  RopeTable table = Round(inv, scale);
+  table.max_positions = static_cast<std::size_t>(old);
+  return table;
+}
+
+Result<RopeTable> Proportional(const JsonView& scaling, const RopeContext& context) {
+  LATTICE_TRY(const double factor, Bounded(scaling, "factor", 1e-6, kMaxFactor, 1.0));
+  std::vector<double> inv = Frequencies(context.theta, context.head_dim, RotaryDim(context) / 2);
+  for (double& value : inv) value /= factor;
+  inv.resize(context.head_dim / 2);  // the others stay
+  return Round(inv, 1.0);
+}
+
+/// partial_rotary_factor of the object, which must leave whole pairs to turn.
+Status ReadPartial(const JsonView& scaling, RopeContext& context) {
+  LATTICE_TRY(context.partial,
+              Bounded(scaling, "partial_rotary_factor", 0.0, 1.0, context.partial));
+  const std::size_t dim = RotaryDim(context);
+  if (dim >= 2 && dim % 2 == 0) return Ok();
+  return scaling.Complain("partial_rotary_factor " + std::to_string(context.partial) +
+                          " of a head of " + std::to_string(context.head_dim) + " turns " +
+                          std::to_string(dim) + " values; expected an even number from 2");
 }
 
 /// The base, from the object itself or from the older key beside it; both must agree.
@@ -152,12 +221,9 @@ RopeTable MakePlainRopeTable(const RopeContext& context) {
   return Round(BaseFrequencies(context), 1.0);
 }
 
-Result<RopeTable> MakeRopeTable(const JsonView& scaling, const RopeContext& context) {
-  LATTICE_TRY(const double partial, scaling.NumberOr("partial_rotary_factor", 1.0));
-  if (partial != 1.0) {
-    return Error{ErrorCode::kUnsupported,
-                 scaling.where() + ": partial_rotary_factor other than 1 is not supported"};
-  }
+Result<RopeTable> MakeRopeTable(const JsonView& scaling, const RopeContext& outer) {
+  RopeContext context = outer;
+  LATTICE_TRY_VOID(ReadPartial(scaling, context));
   const auto newer = scaling.Find("rope_type");
   const auto named = newer ? newer : scaling.Find("type");
   if (!named) return MakePlainRopeTable(context);
@@ -166,9 +232,23 @@ Result<RopeTable> MakeRopeTable(const JsonView& scaling, const RopeContext& cont
   if (type == "linear") return Linear(scaling, context);
   if (type == "llama3") return Llama3(scaling, context);
   if (type == "yarn") return Yarn(scaling, context);
-  return Error{ErrorCode::kUnsupported, named->where() + ": unknown rotary scaling '" +
-                                            std::string(type) +
-                                            "'; known: default, linear, llama3, yarn"};
+  if (type == "dynamic") return Dynamic(context);
+  if (type == "longrope") return LongRope(scaling, context);
+  if (type == "proportional") return Proportional(scaling, context);
+  return Error{ErrorCode::kUnsupported,
+               named->where() + ": unknown rotary scaling '" + std::string(type) +
+                   "'; known: default, linear, llama3, yarn, dynamic, longrope, proportional"};
+}
+
+/// partial_rotary_factor beside the object, where older files keep it.
+Result<double> ReadOuterPartial(const JsonView& config, const std::optional<JsonView>& object,
+                                double fallback) {
+  LATTICE_TRY(const double outer, Bounded(config, "partial_rotary_factor", 0.0, 1.0, fallback));
+  if (!object || !config.Find("partial_rotary_factor")) return outer;
+  LATTICE_TRY(const double inner, Bounded(*object, "partial_rotary_factor", 0.0, 1.0, outer));
+  if (inner == outer) return outer;
+  return object->Complain("partial_rotary_factor " + std::to_string(inner) +
+                          " contradicts the config's own " + std::to_string(outer));
 }
 
 Result<RopeTable> ReadRope(const JsonView& config, const RopeKeys& keys, std::size_t head_dim,
@@ -176,7 +256,9 @@ Result<RopeTable> ReadRope(const JsonView& config, const RopeKeys& keys, std::si
   LATTICE_TRY(const std::optional<JsonView> object, FindScaling(config, keys));
   RopeContext context{.head_dim = head_dim, .max_positions = max_positions};
   LATTICE_TRY(context.theta, ReadTheta(config, object, keys));
-  return object ? MakeRopeTable(*object, context) : MakePlainRopeTable(context);
+  LATTICE_TRY(context.partial, ReadOuterPartial(config, object, keys.default_partial));
+  const boost::json::value none = boost::json::object();
+  return MakeRopeTable(object ? *object : JsonView(none, config.where()), context);
 }
 
 }  // namespace lattice::models

@@ -43,7 +43,8 @@ class Sequence;
 /// Not thread-safe: one owner at a time.
 class SequenceStore : public std::enable_shared_from_this<SequenceStore> {
  public:
-  /// kResourceExhausted when the memory is not to be had.
+  /// kInvalidArgument for keys that the type cannot hold, or for more than 2^30 tokens;
+  /// kResourceExhausted when the memory is not to be had. The backend must outlive the store.
   static Result<std::shared_ptr<SequenceStore>> Make(const StateShape& shape,
                                                      kernels::Backend& backend,
                                                      const StoreOptions& options);
@@ -53,6 +54,8 @@ class SequenceStore : public std::enable_shared_from_this<SequenceStore> {
   /// A sequence that Sequence::Save wrote. kCorruptData, kUnsupported (another model, version or
   /// kv_type; the message says which), kResourceExhausted.
   Result<std::unique_ptr<Sequence>> Load(const std::filesystem::path& file);
+  /// The same from the bytes of such a file.
+  Result<std::unique_ptr<Sequence>> Parse(std::span<const std::byte> file);
 
   std::size_t max_tokens() const;
   std::size_t free_pages() const;
@@ -90,6 +93,9 @@ class Sequence {
   Status Save(const std::filesystem::path& file) const;
 
   // For models.
+  /// Room for n more tokens, shared with nobody: what Reserve(n) makes true.
+  bool HasRoom(std::size_t n) const;
+  bool SharesStoreWith(const Sequence& other) const;
   std::span<const std::uint32_t> pages() const;
   kernels::KvPages& kv(std::size_t layer) const;
   kernels::DeltaNetState& delta_net(std::size_t layer) const;

@@ -1,0 +1,64 @@
+#include "models/lm_head.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "lattice/check.h"
+#include "models/attention.h"
+
+namespace lattice::models {
+
+using kernels::Buffer;
+using kernels::HostTensor;
+
+Result<std::unique_ptr<LmHead>> LmHead::Bind(const ModelSource& source, const Binder& binder,
+                                             std::string_view name, const ModelInfo& info,
+                                             float soft_cap) {
+  LATTICE_TRY(const HostTensor matrix, binder.Matrix(name, info.vocab, info.hidden));
+  std::unique_ptr<LmHead> head(new LmHead(source, matrix, soft_cap));
+  if (!source.stored) return head;
+  auto whole = head->Make(matrix);
+  if (!whole) return std::move(whole).error().Within(std::string(name));
+  head->whole_ = std::move(*whole);
+  std::call_once(head->whole_made_, [] {});
+  return head;
+}
+
+Result<std::unique_ptr<kernels::LinearWeights>> LmHead::Make(const HostTensor& matrix) const {
+  return stored_ ? backend_.MakeStoredLinear({&matrix, 1}, {}, precision_)
+                 : backend_.MakeLinear({&matrix, 1}, {}, precision_);
+}
+
+/// In f32, which takes any weights: this cannot fail.
+const kernels::LinearWeights& LmHead::Whole() const {
+  std::call_once(whole_made_, [this] { whole_ = Make(matrix_).value(); });
+  return *whole_;
+}
+
+void LmHead::RowLogits(const Buffer& hidden, std::span<const TokenId> ids, Buffer& logits) const {
+  const std::size_t row_bytes = matrix_.bytes.size() / matrix_.rows;
+  std::vector<std::byte> bytes;
+  bytes.reserve(ids.size() * row_bytes);
+  for (const TokenId id : ids) {
+    LATTICE_CHECK(id >= 0 && static_cast<std::size_t>(id) < matrix_.rows);
+    const auto row = matrix_.bytes.subspan(static_cast<std::size_t>(id) * row_bytes, row_bytes);
+    bytes.insert(bytes.end(), row.begin(), row.end());
+  }
+  const HostTensor rows{matrix_.dtype, ids.size(), matrix_.cols, bytes};
+  backend_.Linear(hidden, *Make(rows).value(), {}, logits);
+}
+
+const Buffer& LmHead::Logits(const Buffer& hidden, std::span<const TokenId> ids,
+                             Workspace& workspace) const {
+  Buffer& logits = workspace[kLogits];
+  if (ids.empty()) {
+    backend_.Linear(hidden, Whole(), {}, logits);
+  } else {
+    RowLogits(hidden, ids, logits);
+  }
+  if (soft_cap_ > 0) backend_.SoftCap(soft_cap_, logits);
+  return logits;
+}
+
+}  // namespace lattice::models

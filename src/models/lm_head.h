@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+
+#include "base/token_id.h"
+#include "kernels/api/backend.h"
+#include "lattice/result.h"
+#include "models/binder.h"
+#include "models/model.h"
+
+namespace lattice::models {
+
+/// Logits [rows, vocab] = cap(hidden W^T), W the embedding table or a matrix of its own;
+/// cap(y) = c tanh(y / c).
+class LmHead {
+ public:
+  /// W is the tensor `name` of `binder`; soft_cap 0: none. A generator computes with W where it
+  /// lies. Elsewhere W is as large as the embedding and most callers want none or two of its rows,
+  /// so it is packed, in f32, when the whole of it is asked for.
+  static Result<std::unique_ptr<LmHead>> Bind(const ModelSource& source, const Binder& binder,
+                                              std::string_view name, const ModelInfo& info,
+                                              float soft_cap);
+
+  /// See Model::Logits.
+  const kernels::Buffer& Logits(const kernels::Buffer& hidden, std::span<const TokenId> ids,
+                                Workspace& workspace) const;
+
+ private:
+  LmHead(const ModelSource& source, const kernels::HostTensor& matrix, float soft_cap)
+      : checkpoint_(source.checkpoint),
+        backend_(*source.backend),
+        matrix_(matrix),
+        soft_cap_(soft_cap),
+        stored_(source.stored),
+        precision_(source.stored ? source.precision : kernels::Precision::kF32) {}
+  Result<std::unique_ptr<kernels::LinearWeights>> Make(const kernels::HostTensor& matrix) const;
+  const kernels::LinearWeights& Whole() const;
+  void RowLogits(const kernels::Buffer& hidden, std::span<const TokenId> ids,
+                 kernels::Buffer& logits) const;
+
+  std::shared_ptr<const weights::Checkpoint> checkpoint_;  // the matrix views it
+  kernels::Backend& backend_;
+  kernels::HostTensor matrix_;
+  float soft_cap_;
+  bool stored_;
+  kernels::Precision precision_;
+  mutable std::once_flag whole_made_;
+  mutable std::unique_ptr<kernels::LinearWeights> whole_;
+};
+
+}  // namespace lattice::models
