@@ -51,13 +51,28 @@ void NormHeads(Backend& backend, const Projected& p, const AttentionWeights& wei
                       kind.norm_eps);
 }
 
+/// Where the rows of n heads lie that a file keeps pair by pair, in the order of halves.
+std::vector<std::uint32_t> HalvesOfPairs(const Binder& binder, const HeadShape& heads,
+                                         std::size_t n) {
+  std::vector<std::uint32_t> order;
+  if (!binder.layout().paired_rotary_rows) return order;
+  for (std::size_t row = 0; row < n * heads.head_dim; ++row) {
+    const std::size_t head = row / heads.head_dim, at = row % heads.head_dim;
+    const std::size_t half = at / (heads.head_dim / 2), pair = at % (heads.head_dim / 2);
+    order.push_back(static_cast<std::uint32_t>(head * heads.head_dim + 2 * pair + half));
+  }
+  return order;
+}
+
 }  // namespace
 
 Result<AttentionWeights> BindAttention(const Binder& binder, const QkvNames& names,
                                        const HeadShape& heads, std::size_t inputs, Bias bias,
                                        bool last_layer) {
-  const LinearPart q{names.q, heads.q_width()};
-  const LinearPart k{names.k, heads.kv_width()};
+  const auto q_order = HalvesOfPairs(binder, heads, heads.n_heads);
+  const auto k_order = HalvesOfPairs(binder, heads, heads.n_kv_heads);
+  const LinearPart q{names.q, heads.q_width(), q_order};
+  const LinearPart k{names.k, heads.kv_width(), k_order};
   const LinearPart v{names.v, heads.kv_width()};
   AttentionWeights weights;
   if (last_layer) {

@@ -254,9 +254,9 @@ const Buffer& Bert::Classify(const Batch& batch, Workspace& workspace) const {
 
 }  // namespace
 
-Result<ModelInfo> DescribeBert(const JsonView& config) {
+Result<ModelDescription> DescribeBert(const JsonView& config) {
   LATTICE_TRY(BertConfig bert, ReadConfig(config));
-  return std::move(bert.info);
+  return ModelDescription{.info = std::move(bert.info), .state = {}, .row_floats = 0};
 }
 
 Result<std::shared_ptr<const Model>> LoadBert(const ModelSource& source) {

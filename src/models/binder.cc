@@ -49,6 +49,11 @@ bool Binder::Has(std::string_view name) const {
   return source_->checkpoint->Find(FileName(name)) != nullptr;
 }
 
+std::span<const std::size_t> Binder::Shape(std::string_view name) const {
+  const weights::TensorView* tensor = source_->checkpoint->Find(FileName(name));
+  return tensor == nullptr ? std::span<const std::size_t>() : tensor->shape;
+}
+
 Result<weights::TensorView> Binder::Take(std::string_view name,
                                          std::span<const std::size_t> shape) const {
   const std::string full = FileName(name);

@@ -42,6 +42,7 @@ struct ModelSource {
   /// Linear layers compute with the weights where they lie.
   bool stored = false;
   FileLayout layout;
+  std::string fingerprint = {};  ///< See StateShape.
 };
 
 enum class Bias : std::uint8_t { kNone, kRequired };
@@ -73,6 +74,8 @@ class Binder {
   Binder InFullPrecision() const { return Binder(*source_, prefix_, kernels::Precision::kF32); }
 
   bool Has(std::string_view name) const;
+  /// Empty when there is no such tensor.
+  std::span<const std::size_t> Shape(std::string_view name) const;
   const FileLayout& layout() const { return source_->layout; }
   const std::string& prefix() const { return prefix_; }
   kernels::Precision precision() const { return precision_; }

@@ -1,207 +1,50 @@
 #include "models/decoder_config.h"
 
-#include <cmath>
-#include <optional>
 #include <string>
 
 #include "models/config.h"
+#include "models/decoder_fields.h"
 
 namespace lattice::models {
-namespace {
-
-using kernels::Activation;
-
-constexpr std::string_view kQwen3Classes[] = {"Qwen3Model", "Qwen3ForCausalLM",
-                                              "Qwen3ForSequenceClassification"};
-constexpr std::string_view kGemma3Classes[] = {"Gemma3TextModel", "Gemma3ForCausalLM",
-                                               "Gemma3ForConditionalGeneration"};
-
-/// Defaults of the reference's Gemma 3 text config. Multimodal files leave out what equals them.
-struct Gemma3Defaults {
-  std::size_t vocab = 262208, n_heads = 8, n_kv_heads = 4, head_dim = 256, window = 4096;
-  std::size_t max_positions = 131072, pattern = 6, query_scalar = 256;
-  double theta = 1e6, local_theta = 1e4, eps = 1e-6;
-};
-
-/// Reads a size that may be left out only in a nested text_config.
-class SizeReader {
- public:
-  SizeReader(const JsonView& config, bool nested) : config_(config), nested_(nested) {}
-  Result<std::size_t> Read(std::string_view key, std::size_t fallback, std::size_t max) const {
-    return nested_ ? ReadSizeOr(config_, key, fallback, max) : ReadSize(config_, key, max);
-  }
-
- private:
-  const JsonView& config_;
-  bool nested_;
-};
-
-Status CheckHeads(const JsonView& config, const HeadShape& heads) {
-  const auto complain = [&](const std::string& what) {
-    return Error{ErrorCode::kCorruptData,
-                 config.where() + (config.where().ends_with(": ") ? "" : ": ") + what};
-  };
-  if (heads.n_heads % heads.n_kv_heads != 0) {
-    return complain("num_attention_heads " + std::to_string(heads.n_heads) +
-                    " is not a multiple of num_key_value_heads " +
-                    std::to_string(heads.n_kv_heads));
-  }
-  if (heads.head_dim % 2 != 0) {
-    return complain("head_dim " + std::to_string(heads.head_dim) + " is odd");
-  }
-  return Ok();
-}
-
-Status ReadSizes(const JsonView& config, bool nested, DecoderConfig& decoder) {
-  constexpr Gemma3Defaults kDefaults;
-  const SizeReader sizes(config, nested);
-  LATTICE_TRY(decoder.info.vocab, sizes.Read("vocab_size", kDefaults.vocab, kMaxVocab));
-  LATTICE_TRY(decoder.info.hidden, ReadSize(config, "hidden_size", kMaxHidden));
-  LATTICE_TRY(decoder.info.n_layers, ReadSize(config, "num_hidden_layers", kMaxLayers));
-  LATTICE_TRY(decoder.ffn_hidden, ReadSize(config, "intermediate_size", kMaxFfnHidden));
-  LATTICE_TRY(decoder.info.max_tokens,
-              sizes.Read("max_position_embeddings", kDefaults.max_positions, kMaxPositions));
-  LATTICE_TRY(decoder.heads.n_heads,
-              sizes.Read("num_attention_heads", kDefaults.n_heads, kMaxHeads));
-  LATTICE_TRY(decoder.heads.n_kv_heads,
-              sizes.Read("num_key_value_heads", kDefaults.n_kv_heads, kMaxHeads));
-  LATTICE_TRY(decoder.heads.head_dim, sizes.Read("head_dim", kDefaults.head_dim, kMaxHeadDim));
-  return CheckHeads(config, decoder.heads);
-}
-
-Status RefuseAny(const JsonView& config, std::string_view key) {
-  const auto value = config.Find(key);
-  if (!value) return Ok();
-  return Error{ErrorCode::kUnsupported, value->where() + ": not supported for this family"};
-}
-
-/// Which layers slide, and how far they see.
-Status ReadWindow(const JsonView& config, std::size_t fallback, bool nested,
-                  DecoderConfig& decoder) {
-  bool any = false;
-  for (const bool sliding : decoder.sliding) any = any || sliding;
-  if (!any) return Ok();
-  LATTICE_TRY(const std::size_t width,
-              SizeReader(config, nested).Read("sliding_window", fallback, kMaxPositions));
-  if (width < 2) {
-    return Error{ErrorCode::kCorruptData,
-                 config.where() + "sliding_window: 1 leaves no neighbours"};
-  }
-  if (decoder.info.causal) {
-    decoder.window =
-        static_cast<std::uint32_t>(width - 1);  // `width` keys, the query's own included
-  } else {
-    // Seen from both sides the width is halved. Some versions of the reference write back the
-    // halved width plus one, its exclusive bound: 512 became 257, and an odd width cannot come from
-    // elsewhere.
-    decoder.window = static_cast<std::uint32_t>(width % 2 == 0 ? width / 2 : width - 1);
-  }
-  return Ok();
-}
-
-Result<DecoderConfig> ReadQwen3(const JsonView& config) {
-  DecoderConfig decoder;
-  LATTICE_TRY(const std::string name, ReadArchitecture(config, kQwen3Classes));
-  for (const char* flag : {"attention_bias", "use_sliding_window"}) {
-    LATTICE_TRY_VOID(RefuseFlag(config, flag));
-  }
-  LATTICE_TRY_VOID(ReadSizes(config, /*nested=*/false, decoder));
-  LATTICE_TRY(decoder.norm_eps, ReadEpsilon(config, "rms_norm_eps"));
-  LATTICE_TRY(decoder.activation, ReadActivation(config, "hidden_act"));
-  LATTICE_TRY(decoder.rope, ReadRope(config, {}, decoder.heads.head_dim, decoder.info.max_tokens));
-  decoder.sliding.assign(decoder.info.n_layers, false);
-  if (const auto types = config.Find("layer_types")) {
-    LATTICE_TRY(decoder.sliding, ReadSlidingLayers(*types, decoder.info.n_layers));
-    for (const bool sliding : decoder.sliding) {
-      if (!sliding) continue;
-      return Error{ErrorCode::kCorruptData,
-                   types->where() + ": sliding_attention contradicts use_sliding_window: false"};
-    }
-  }
-  decoder.info.causal = true;
-  decoder.attention_scale = 1.0f / std::sqrt(static_cast<float>(decoder.heads.head_dim));
-  if (name == "Qwen3ForCausalLM") {
-    decoder.info.has_lm_head = true;
-    LATTICE_TRY(const JsonView tied, config.Get("tie_word_embeddings"));
-    LATTICE_TRY(decoder.tied_head, tied.Bool());
-  } else if (name == "Qwen3ForSequenceClassification") {
-    LATTICE_TRY(decoder.info.n_labels, CountLabels(config));
-  }
-  return decoder;
-}
-
-/// layer_types, or all layers slide but every n-th.
-Result<std::vector<bool>> ReadGemmaLayers(const JsonView& config, std::size_t n_layers) {
-  if (const auto types = config.Find("layer_types")) return ReadSlidingLayers(*types, n_layers);
-  LATTICE_TRY(const std::size_t every,
-              ReadSizeOr(config, "sliding_window_pattern", Gemma3Defaults().pattern, kMaxLayers));
-  std::vector<bool> sliding(n_layers);
-  for (std::size_t i = 0; i < n_layers; ++i) sliding[i] = (i + 1) % every != 0;
-  return sliding;
-}
-
-Status ReadGemmaRopes(const JsonView& config, bool nested, DecoderConfig& decoder) {
-  constexpr Gemma3Defaults kDefaults;
-  const std::size_t d = decoder.heads.head_dim, n = decoder.info.max_tokens;
-  LATTICE_TRY(decoder.rope, ReadRope(config,
-                                     {.layer_type = "full_attention",
-                                      .theta_key = "rope_theta",
-                                      .default_theta = nested ? kDefaults.theta : 0},
-                                     d, n));
-  LATTICE_TRY(decoder.sliding_rope, ReadRope(config,
-                                             {.layer_type = "sliding_attention",
-                                              .theta_key = "rope_local_base_freq",
-                                              .scaled = false,
-                                              .default_theta = nested ? kDefaults.local_theta : 0},
-                                             d, n));
-  return Ok();
-}
-
-Result<DecoderConfig> ReadGemma3(const JsonView& outer, bool nested) {
-  constexpr Gemma3Defaults kDefaults;
-  DecoderConfig decoder;
-  LATTICE_TRY(const std::string name, ReadArchitecture(outer, kGemma3Classes));
-  LATTICE_TRY(const JsonView config, nested ? outer.Get("text_config") : Result<JsonView>(outer));
-  if (!config.IsObject()) return config.Complain("expected an object");
-  LATTICE_TRY_VOID(RefuseQuantised(config));
-  LATTICE_TRY_VOID(RefuseFlag(config, "attention_bias"));
-  LATTICE_TRY_VOID(RefuseAny(config, "attn_logit_softcapping"));
-  LATTICE_TRY_VOID(RefuseAny(config, "final_logit_softcapping"));
-  LATTICE_TRY_VOID(ReadSizes(config, nested, decoder));
-  if (nested && !config.Find("rms_norm_eps")) {
-    decoder.norm_eps = static_cast<float>(kDefaults.eps);
-  } else {
-    LATTICE_TRY(decoder.norm_eps, ReadEpsilon(config, "rms_norm_eps"));
-  }
-  LATTICE_TRY(decoder.activation,
-              nested ? ReadActivationOr(config, "hidden_activation", Activation::kGeluTanh)
-                     : ReadActivation(config, "hidden_activation"));
-  LATTICE_TRY(const bool both_ways, config.BoolOr("use_bidirectional_attention", false));
-  decoder.info.causal = !both_ways;
-  LATTICE_TRY(decoder.sliding, ReadGemmaLayers(config, decoder.info.n_layers));
-  LATTICE_TRY_VOID(ReadWindow(config, kDefaults.window, nested, decoder));
-  LATTICE_TRY_VOID(ReadGemmaRopes(config, nested, decoder));
-  LATTICE_TRY(
-      const std::size_t scalar,
-      SizeReader(config, nested).Read("query_pre_attn_scalar", kDefaults.query_scalar, kMaxHidden));
-  decoder.attention_scale = 1.0f / std::sqrt(static_cast<float>(scalar));
-  decoder.embed_scale = std::sqrt(static_cast<float>(decoder.info.hidden));
-  decoder.norm_offset = 1.0f;
-  decoder.sandwich = true;
-  LATTICE_TRY(decoder.tied_head, config.BoolOr("tie_word_embeddings", true));
-  decoder.info.has_lm_head = name.find("For") != std::string::npos;
-  return decoder;
-}
-
-}  // namespace
 
 Result<DecoderConfig> ReadDecoderConfig(const JsonView& config) {
   LATTICE_TRY_VOID(RefuseQuantised(config));
-  LATTICE_TRY(const std::string type, config.StringOr("model_type", ""));
-  LATTICE_TRY(DecoderConfig decoder,
-              type == "qwen3" ? ReadQwen3(config) : ReadGemma3(config, type == "gemma3"));
-  decoder.info.architecture = type == "gemma3" ? "gemma3_text" : type;
+  LATTICE_TRY(const std::string outer_type, config.StringOr("model_type", ""));
+  if (outer_type == "gemma3" || outer_type == "mistral3") {
+    LATTICE_TRY_VOID(config.Get("text_config"));
+  }
+  LATTICE_TRY(const TextConfig text, FindTextConfig(config));
+  LATTICE_TRY(
+      const std::string type,
+      text.json.StringOr("model_type", outer_type == "gemma3" ? "gemma3_text" : outer_type));
+  const auto read = [&]() -> Result<DecoderConfig> {
+    if (type == "gemma2") return ReadGemma2(text.json);
+    if (type == "gemma3_text") return ReadGemma3(config, text);
+    return ReadPlainDecoder(config, text, type);
+  };
+  LATTICE_TRY(DecoderConfig decoder, read());
+  decoder.info.architecture = type;
+  decoder.info.needs_state = decoder.attention_soft_cap > 0;
+  LimitPositions(decoder);
   return decoder;
+}
+
+ModelDescription Describe(DecoderConfig config) {
+  ModelDescription description;
+  const HeadShape& heads = config.heads;
+  const std::size_t ffn =
+      config.mixture.n_experts == 0
+          ? config.ffn_hidden
+          : config.ffn_hidden + config.mixture.n_used * config.mixture.ffn_hidden;
+  description.row_floats = 5 * config.info.hidden + 2 * heads.q_width() + 2 * heads.kv_width() +
+                           3 * ffn + config.mixture.n_experts;
+  if (config.info.causal) {
+    const kernels::KvShape kv{.n_kv_heads = heads.n_kv_heads, .head_dim = heads.head_dim};
+    description.state.layers.assign(config.info.n_layers,
+                                    {.kind = LayerState::Kind::kAttention, .kv = kv});
+  }
+  description.info = std::move(config.info);
+  return description;
 }
 
 }  // namespace lattice::models

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -11,11 +12,19 @@
 
 namespace lattice::models {
 
+/// What a config.json alone says about a model.
+struct ModelDescription {
+  ModelInfo info;
+  StateShape state;  ///< Without a fingerprint.
+  /// f32 values that a pass keeps for each row of a batch, logits aside.
+  std::size_t row_floats = 0;
+};
+
 /// One row of the registry: what a config's model_type stands for.
 struct Family {
   std::string_view model_type;
   /// Reads and proves config.json alone.
-  Result<ModelInfo> (*describe)(const JsonView& config);
+  Result<ModelDescription> (*describe)(const JsonView& config);
   Result<std::shared_ptr<const Model>> (*load)(const ModelSource& source);
 };
 
@@ -25,11 +34,15 @@ std::span<const Family> Families();
 Result<const Family*> FindFamily(const JsonView& config);
 
 // One pair a family file.
-Result<ModelInfo> DescribeBert(const JsonView& config);
+Result<ModelDescription> DescribeBert(const JsonView& config);
 Result<std::shared_ptr<const Model>> LoadBert(const ModelSource& source);
-Result<ModelInfo> DescribeModernBert(const JsonView& config);
+Result<ModelDescription> DescribeModernBert(const JsonView& config);
 Result<std::shared_ptr<const Model>> LoadModernBert(const ModelSource& source);
-Result<ModelInfo> DescribeDecoder(const JsonView& config);
+Result<ModelDescription> DescribeDecoder(const JsonView& config);
 Result<std::shared_ptr<const Model>> LoadDecoder(const ModelSource& source);
+Result<ModelDescription> DescribeQwen35(const JsonView& config);
+Result<std::shared_ptr<const Model>> LoadQwen35(const ModelSource& source);
+Result<ModelDescription> DescribeGemma4(const JsonView& config);
+Result<std::shared_ptr<const Model>> LoadGemma4(const ModelSource& source);
 
 }  // namespace lattice::models

@@ -103,10 +103,10 @@ void RunMixture(Backend& backend, const FeedForward& ffn, const Buffer& normed, 
 
 }  // namespace
 
-Result<MixtureConfig> ReadMixture(const JsonView& config) {
+Result<MixtureConfig> ReadMixture(const JsonView& config, std::string_view used_key) {
   MixtureConfig mixture;
   LATTICE_TRY(mixture.n_experts, ReadSize(config, "num_experts", kMaxExperts));
-  LATTICE_TRY(mixture.n_used, ReadSize(config, "num_experts_per_tok", mixture.n_experts));
+  LATTICE_TRY(mixture.n_used, ReadSize(config, used_key, mixture.n_experts));
   LATTICE_TRY(mixture.ffn_hidden, ReadSize(config, "moe_intermediate_size", kMaxFfnHidden));
   return mixture;
 }
@@ -151,6 +151,12 @@ Result<FeedForward> BindMixture(const Binder& binder, const std::string& at, std
                 .activation = activation,
                 .expert_scale = nullptr};
   return ffn;
+}
+
+void RunFeedForward(Backend& backend, const FeedForward& ffn, const Buffer& normed, Buffer& y,
+                    Workspace& workspace) {
+  LATTICE_DCHECK(!ffn.mixed());
+  RunGated(backend, ffn, normed, nullptr, y, workspace);
 }
 
 void AddFeedForward(Backend& backend, const FeedForward& ffn, const Buffer& normed,

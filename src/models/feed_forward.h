@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "kernels/api/backend.h"
 #include "lattice/result.h"
@@ -20,8 +21,9 @@ struct MixtureConfig {
   bool renormalise = true;
 };
 
-/// num_experts, num_experts_per_tok, moe_intermediate_size; n_used <= n_experts.
-Result<MixtureConfig> ReadMixture(const JsonView& config);
+/// num_experts, `used_key`, moe_intermediate_size; n_used <= n_experts.
+Result<MixtureConfig> ReadMixture(const JsonView& config,
+                                  std::string_view used_key = "num_experts_per_tok");
 
 /// down(activation(gate x) * up x), or a mixture of such.
 struct FeedForward {
@@ -52,6 +54,10 @@ Result<std::unique_ptr<kernels::ExpertWeights>> BindExperts(const Binder& binder
                                                             const std::string& at,
                                                             std::size_t hidden,
                                                             const MixtureConfig& config);
+
+/// y = the layer's answer to `normed`, for layers that are no mixture. Uses kFfn and kGated.
+void RunFeedForward(kernels::Backend& backend, const FeedForward& ffn,
+                    const kernels::Buffer& normed, kernels::Buffer& y, Workspace& workspace);
 
 /// x += [post_norm of] the layer's answer to `normed`. Uses the slots kFfn, kGated, kBranch,
 /// kRouter, kSharedGate and kSecondBranch.

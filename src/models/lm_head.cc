@@ -25,6 +25,14 @@ Result<std::unique_ptr<LmHead>> LmHead::Bind(const ModelSource& source, const Bi
   return head;
 }
 
+Result<std::unique_ptr<LmHead>> LmHead::Find(const ModelSource& source, const Binder& inner,
+                                             bool tied, const ModelInfo& info, float soft_cap) {
+  if (tied) return Bind(source, inner, "embed_tokens.weight", info, soft_cap);
+  const Binder around = inner.WithPrefix("language_model.");
+  return Bind(source, around.Has("lm_head.weight") ? around : inner.WithoutPrefix(),
+              "lm_head.weight", info, soft_cap);
+}
+
 Result<std::unique_ptr<kernels::LinearWeights>> LmHead::Make(const HostTensor& matrix) const {
   return stored_ ? backend_.MakeStoredLinear({&matrix, 1}, {}, precision_)
                  : backend_.MakeLinear({&matrix, 1}, {}, precision_);

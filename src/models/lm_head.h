@@ -24,6 +24,11 @@ class LmHead {
                                               std::string_view name, const ModelInfo& info,
                                               float soft_cap);
 
+  /// The matrix of a generator whose tensors `inner` names: the embedding table, or lm_head.weight
+  /// beside or around them.
+  static Result<std::unique_ptr<LmHead>> Find(const ModelSource& source, const Binder& inner,
+                                              bool tied, const ModelInfo& info, float soft_cap);
+
   /// See Model::Logits.
   const kernels::Buffer& Logits(const kernels::Buffer& hidden, std::span<const TokenId> ids,
                                 Workspace& workspace) const;

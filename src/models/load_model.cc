@@ -1,12 +1,11 @@
 #include <string>
 
-#include "base/files.h"
 #include "models/families.h"
+#include "models/fingerprint.h"
+#include "models/model_files.h"
 
 namespace lattice::models {
 namespace {
-
-constexpr std::size_t kMaxConfigBytes = std::size_t{16} << 20;
 
 constexpr Family kFamilies[] = {
     {"bert", DescribeBert, LoadBert},
@@ -14,9 +13,23 @@ constexpr Family kFamilies[] = {
     {"xlm-roberta", DescribeBert, LoadBert},
     {"camembert", DescribeBert, LoadBert},
     {"modernbert", DescribeModernBert, LoadModernBert},
+    {"llama", DescribeDecoder, LoadDecoder},
+    {"mistral", DescribeDecoder, LoadDecoder},
+    {"mistral3", DescribeDecoder, LoadDecoder},
+    {"qwen2", DescribeDecoder, LoadDecoder},
     {"qwen3", DescribeDecoder, LoadDecoder},
+    {"qwen3_moe", DescribeDecoder, LoadDecoder},
+    {"smollm3", DescribeDecoder, LoadDecoder},
+    {"gemma2", DescribeDecoder, LoadDecoder},
     {"gemma3_text", DescribeDecoder, LoadDecoder},
     {"gemma3", DescribeDecoder, LoadDecoder},
+    {"gemma4_text", DescribeGemma4, LoadGemma4},
+    {"gemma4", DescribeGemma4, LoadGemma4},
+    {"qwen3_5", DescribeQwen35, LoadQwen35},
+    {"qwen3_5_text", DescribeQwen35, LoadQwen35},
+    {"qwen3_5_moe", DescribeQwen35, LoadQwen35},
+    {"qwen3_5_moe_text", DescribeQwen35, LoadQwen35},
+    {"qwen3_next", DescribeQwen35, LoadQwen35},
 };
 
 }  // namespace
@@ -35,21 +48,38 @@ Result<const Family*> FindFamily(const JsonView& config) {
                                             std::string(name) + "'; known: " + known};
 }
 
-Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& folder,
+Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& path,
+                                               kernels::Backend& backend,
+                                               const LoadOptions& options) {
+  LATTICE_TRY(const auto files, ModelFiles::Open(path));
+  // What keeps no state reads whole texts, whatever it is loaded for.
+  const bool generates = !files->description().state.layers.empty();
+  const ModelInfo& info = files->description().info;
+  if (info.needs_state && options.purpose == Purpose::kEmbed) {
+    return Error{ErrorCode::kUnsupported,
+                 path.string() + ": a " + info.architecture + " model does not read whole texts"};
+  }
+  const bool stored = generates && options.purpose == Purpose::kGenerate;
+  const kernels::Precision as_stored =
+      stored ? kernels::Precision::kInt8 : kernels::Precision::kF32;
+  ModelSource source{.config = files->config(),
+                     .checkpoint = files->checkpoint(),
+                     .backend = &backend,
+                     .precision = options.precision.value_or(as_stored),
+                     .stored = stored,
+                     .layout = files->layout()};
+  if (stored) {
+    source.fingerprint = Fingerprint(source.config, *source.checkpoint, source.precision);
+  }
+  auto model = files->family().load(source);
+  if (!model) return std::move(model).error().Within(path.string());
+  return model;
+}
+
+Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& path,
                                                kernels::Backend& backend,
                                                kernels::Precision precision) {
-  const std::filesystem::path file = folder / "config.json";
-  LATTICE_TRY(const std::string text, ReadFile(file, kMaxConfigBytes));
-  auto json = ParseJson(text);
-  if (!json) return std::move(json).error().Within(file.string());
-  const JsonView config(*json, file.string() + ": ");
-  LATTICE_TRY(const Family* family, FindFamily(config));
-  // The sizes first: a config that cannot be right should say so before the weights' complaints.
-  LATTICE_TRY_VOID(family->describe(config));
-  LATTICE_TRY(auto checkpoint, weights::Checkpoint::Open(folder));
-  auto model = family->load({config, std::move(checkpoint), &backend, precision});
-  if (!model) return std::move(model).error().Within(folder.string());
-  return model;
+  return LoadModel(path, backend, {.purpose = Purpose::kEmbed, .precision = precision});
 }
 
 }  // namespace lattice::models

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ struct ModelInfo {
   std::size_t n_labels = 0;    ///< Scores of a classification head; 0 = there is none.
   bool causal = false;
   bool has_lm_head = false;  ///< Gives next-token logits.
+  bool needs_state = false;  ///< Forward takes batches with states only.
 };
 
 struct RowPlan;
@@ -85,7 +87,8 @@ class Model {
   /// Final hidden states of batch.output_rows, [n_outputs, hidden]. The buffer belongs to
   /// `workspace` and holds until its next use. With a tap, every layer is computed for all rows.
   /// Preconditions: ids below info().vocab, type ids below the model's number of segments (models
-  /// with one or none ignore them), sequences no longer than info().max_tokens.
+  /// with one or none ignore them), texts no longer than info().max_tokens with what their states
+  /// have read. States are of this model, and have read the rows afterwards.
   virtual const kernels::Buffer& Forward(const Batch& batch, Workspace& workspace,
                                          const HiddenTap* tap = nullptr) const = 0;
 
@@ -99,10 +102,31 @@ class Model {
                                         Workspace& workspace) const;
 };
 
-/// Reads config.json and the weights in `folder` and binds them to `backend`, which must outlive
-/// the model. Every shape and dtype is proved here. An unknown model_type is kUnsupported and lists
-/// the known ones.
-Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& folder,
+/// What a model is for decides how its weights are kept.
+enum class Purpose : std::uint8_t {
+  /// Linear layers compute with the weights where they lie in the mapped file: nothing is copied or
+  /// widened. A decoder's Forward is made for batches with states.
+  kGenerate,
+  /// Linear layers are packed for whole texts; the file's pages are let go.
+  kEmbed,
+};
+
+struct LoadOptions {
+  Purpose purpose = Purpose::kGenerate;
+  /// Absent: as the weights are stored. Generators then compute as kernels::Precision::kInt8 says
+  /// for stored weights (integers with blocks, bf16 with bf16, else f32), others in f32.
+  std::optional<kernels::Precision> precision;
+};
+
+/// Reads a model and binds it to `backend`, which must outlive it. `path` is a folder with
+/// config.json and weights, or a .gguf file (the first one of several). Every shape and dtype is
+/// proved here. An unknown model_type is kUnsupported and lists the known ones.
+Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& path,
+                                               kernels::Backend& backend,
+                                               const LoadOptions& options);
+
+/// The same for whole texts: Purpose::kEmbed.
+Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& path,
                                                kernels::Backend& backend,
                                                kernels::Precision precision);
 

@@ -275,9 +275,9 @@ const Buffer& ModernBert::Classify(const Batch& batch, Workspace& workspace) con
 
 }  // namespace
 
-Result<ModelInfo> DescribeModernBert(const JsonView& config) {
+Result<ModelDescription> DescribeModernBert(const JsonView& config) {
   LATTICE_TRY(ModernBertConfig bert, ReadConfig(config));
-  return std::move(bert.info);
+  return ModelDescription{.info = std::move(bert.info), .state = {}, .row_floats = 0};
 }
 
 Result<std::shared_ptr<const Model>> LoadModernBert(const ModelSource& source) {

@@ -11,6 +11,7 @@ std::size_t ReadBefore(const Batch& batch, std::size_t i) {
 }
 
 void CheckBatch(const Batch& batch, const ModelInfo& info) {
+  LATTICE_CHECK(!info.needs_state || !batch.states.empty());
   LATTICE_CHECK(batch.states.empty() || batch.states.size() == batch.sequences.size());
   std::size_t row = 0, i = 0;
   for (const SequenceRows& text : batch.sequences) {
