@@ -13,10 +13,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const lattice::JsonView config(*json, "config.json: ");
   (void)lattice::models::FindFamily(config).has_value();
   for (const auto& family : lattice::models::Families()) {
-    const auto info = family.describe(config);
-    if (!info) continue;
-    LATTICE_CHECK(info->vocab > 0 && info->hidden > 0 && info->n_layers > 0);
-    LATTICE_CHECK(info->max_tokens > 0);
+    const auto described = family.describe(config);
+    if (!described) continue;
+    const auto& info = described->info;
+    LATTICE_CHECK(info.vocab > 0 && info.hidden > 0 && info.n_layers > 0);
+    LATTICE_CHECK(info.max_tokens > 0);
+    LATTICE_CHECK(described->state.layers.empty() ||
+                  described->state.layers.size() == info.n_layers);
   }
   return 0;
 }

@@ -104,7 +104,38 @@ Status Write(const std::string& file, const std::vector<NamedMatrix>& matrices) 
   return writer.Finish();
 }
 
-Result<std::vector<NamedMatrix>> Compute(const models::Model& model, const models::Batch& batch,
+/// One text, read afresh for each pass.
+class Reading {
+ public:
+  Reading(const models::Model& model, const models::Batch& text, kernels::Backend& backend)
+      : model_(model), text_(text), backend_(backend), workspace_(backend) {}
+
+  models::Workspace& workspace() { return workspace_; }
+  /// The text with a state of its own, for models that keep one.
+  Result<models::Batch> Batch() {
+    if (model_.state_shape().layers.empty()) return text_;
+    LATTICE_TRY(store_, models::SequenceStore::Make(
+                            model_.state_shape(), backend_,
+                            {.kv_type = kernels::KvType::kF32, .max_tokens = text_.ids.size()}));
+    sequence_ = store_->New();
+    LATTICE_TRY_VOID(sequence_->Reserve(text_.ids.size()));
+    state_ = sequence_.get();
+    models::Batch batch = text_;
+    batch.states = {&state_, 1};
+    return batch;
+  }
+
+ private:
+  const models::Model& model_;
+  models::Batch text_;
+  kernels::Backend& backend_;
+  models::Workspace workspace_;
+  std::shared_ptr<models::SequenceStore> store_;
+  std::unique_ptr<models::Sequence> sequence_;
+  models::Sequence* state_ = nullptr;
+};
+
+Result<std::vector<NamedMatrix>> Compute(const models::Model& model, const models::Batch& text,
                                          bool hidden, kernels::Backend& backend) {
   const models::ModelInfo& info = model.info();
   if (!hidden && !info.has_lm_head && info.n_labels == 0) {
@@ -112,18 +143,21 @@ Result<std::vector<NamedMatrix>> Compute(const models::Model& model, const model
                  "a " + info.architecture + " model without a head gives no logits; use --hidden"};
   }
   std::vector<NamedMatrix> matrices;
-  models::Workspace workspace(backend);
+  Reading reading(model, text, backend);
+  models::Workspace& workspace = reading.workspace();
   const auto keep = [&](std::size_t layer, const kernels::Buffer& states) {
     matrices.push_back(ReadMatrix("hidden." + std::to_string(layer), states, backend));
   };
   const models::HiddenTap tap(keep);
   if (hidden || info.has_lm_head) {
+    LATTICE_TRY(const models::Batch batch, reading.Batch());
     const kernels::Buffer& last = model.Forward(batch, workspace, hidden ? &tap : nullptr);
     if (info.has_lm_head) {
       matrices.push_back(ReadMatrix("logits", model.Logits(last, {}, workspace), backend));
     }
   }
   if (info.n_labels > 0) {
+    LATTICE_TRY(const models::Batch batch, reading.Batch());
     NamedMatrix scores = ReadMatrix("logits", model.Classify(batch, workspace), backend);
     scores.shape = {info.n_labels};
     matrices.push_back(std::move(scores));
@@ -142,8 +176,10 @@ Status Forward(const Arguments& arguments, const AppContext& context) {
   ThreadPool pool(arguments.model.threads != 0 ? arguments.model.threads
                                                : ThreadPool::DefaultThreads());
   const std::unique_ptr<kernels::Backend> backend = kernels::MakeCpuBackend(pool, features);
-  LATTICE_TRY(const auto model, models::LoadModel(resolved.path, *backend,
-                                                  static_cast<kernels::Precision>(precision)));
+  LATTICE_TRY(const auto model,
+              models::LoadModel(resolved.path, *backend,
+                                {.purpose = models::Purpose::kGenerate,
+                                 .precision = static_cast<kernels::Precision>(precision)}));
   LATTICE_TRY(const std::vector<TokenId> ids, ParseIds(arguments.ids, "--ids"));
   LATTICE_TRY_VOID(CheckIds(ids, model->info()));
   LATTICE_TRY(const std::vector<std::uint8_t> segments, Segments(arguments.type_ids, ids.size()));

@@ -45,6 +45,11 @@ Result<std::size_t> SizeOf(const JsonView& value, std::size_t max) {
 
 }  // namespace
 
+Error WrongAt(const JsonView& place, std::string_view what) {
+  const std::string& where = place.where();
+  return {ErrorCode::kCorruptData, where + (where.ends_with(": ") ? "" : ": ") + std::string(what)};
+}
+
 Result<std::size_t> ReadSize(const JsonView& config, std::string_view key, std::size_t max) {
   LATTICE_TRY(const JsonView value, config.Get(key));
   return SizeOf(value, max);

@@ -23,6 +23,9 @@ inline constexpr std::size_t kMaxPositions = std::size_t{1} << 24;
 inline constexpr std::size_t kMaxTypes = 256;
 inline constexpr std::size_t kMaxLabels = std::size_t{1} << 16;
 
+/// kCorruptData about a place whose kind is right and whose content is not.
+Error WrongAt(const JsonView& place, std::string_view what);
+
 /// config.json: a required integer in 1..max. Errors name file, key and number, here and below.
 Result<std::size_t> ReadSize(const JsonView& config, std::string_view key, std::size_t max);
 /// The same, `fallback` when absent: only where the reference implementation defines that default.

@@ -17,17 +17,13 @@ Result<TextConfig> FindTextConfig(const JsonView& config) {
 }
 
 Status CheckHeads(const JsonView& config, const HeadShape& heads) {
-  const auto complain = [&](const std::string& what) {
-    return Error{ErrorCode::kCorruptData,
-                 config.where() + (config.where().ends_with(": ") ? "" : ": ") + what};
-  };
   if (heads.n_heads % heads.n_kv_heads != 0) {
-    return complain("num_attention_heads " + std::to_string(heads.n_heads) +
-                    " is not a multiple of num_key_value_heads " +
-                    std::to_string(heads.n_kv_heads));
+    return WrongAt(config, "num_attention_heads " + std::to_string(heads.n_heads) +
+                               " is not a multiple of num_key_value_heads " +
+                               std::to_string(heads.n_kv_heads));
   }
   if (heads.head_dim % 2 != 0) {
-    return complain("head_dim " + std::to_string(heads.head_dim) + " is odd");
+    return WrongAt(config, "head_dim " + std::to_string(heads.head_dim) + " is odd");
   }
   return Ok();
 }
@@ -38,8 +34,7 @@ Result<float> ReadSoftCap(const JsonView& config, std::string_view key) {
   LATTICE_TRY(const JsonView value, config.Get(key));
   LATTICE_TRY(const double cap, value.Number());
   if (cap > 0 && cap < 1e9) return static_cast<float>(cap);
-  return Error{ErrorCode::kCorruptData,
-               value.where() + ": " + std::to_string(cap) + " is not a bound of scores"};
+  return WrongAt(value, std::to_string(cap) + " is not a bound of scores");
 }
 
 Result<std::uint32_t> CausalWindow(const JsonView& config, std::size_t width) {

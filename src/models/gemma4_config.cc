@@ -63,8 +63,8 @@ Status ShareKeys(const JsonView& config, std::size_t n_shared, Gemma4Config& mod
     if (!found || theirs.n_kv_heads != layer.heads.n_kv_heads ||
         theirs.head_dim != layer.heads.head_dim) {
       LATTICE_TRY(const JsonView place, config.Get("num_kv_shared_layers"));
-      return place.Complain("layer " + std::to_string(i) +
-                            " has no earlier layer of its kind to share keys with");
+      return WrongAt(place, "layer " + std::to_string(i) +
+                                " has no earlier layer of its kind to share keys with");
     }
     layer.kv_source = source - 1;
   }
@@ -74,7 +74,7 @@ Status ShareKeys(const JsonView& config, std::size_t n_shared, Gemma4Config& mod
 Status ReadLayers(const JsonView& config, Gemma4Config& model) {
   LATTICE_TRY(const JsonView types, config.Get("layer_types"));
   LATTICE_TRY(const std::vector<bool> sliding, ReadSlidingLayers(types, model.info.n_layers));
-  if (sliding.back()) return types.Complain("the last layer must be full_attention");
+  if (sliding.back()) return WrongAt(types, "the last layer must be full_attention");
   LATTICE_TRY(const bool k_eq_v, config.BoolOr("attention_k_eq_v", false));
   LATTICE_TRY(const std::size_t n_shared,
               ReadCount(config, "num_kv_shared_layers", model.info.n_layers - 1));
@@ -143,8 +143,8 @@ Status ReadSizes(const JsonView& config, Gemma4Config& model) {
               ReadSizeOr(config, "vocab_size_per_layer_input", info.vocab, kMaxVocab));
   if (vocab == info.vocab) return Ok();
   LATTICE_TRY(const JsonView place, config.Get("vocab_size_per_layer_input"));
-  return place.Complain(std::to_string(vocab) + " differs from vocab_size " +
-                        std::to_string(info.vocab));
+  return WrongAt(place,
+                 std::to_string(vocab) + " differs from vocab_size " + std::to_string(info.vocab));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "models/model_files.h"
 
+#include <system_error>
+
 #include "base/files.h"
+#include "models/gguf_config.h"
 
 namespace lattice::models {
 namespace {
@@ -28,9 +31,24 @@ Status ModelFiles::OpenFolder(const std::filesystem::path& folder) {
   return Ok();
 }
 
+Status ModelFiles::OpenGguf(const std::filesystem::path& file) {
+  LATTICE_TRY(checkpoint_, weights::Checkpoint::Open(file));
+  if (checkpoint_->gguf() == nullptr) {
+    return Error{ErrorCode::kUnsupported, file.string() + ": not a GGUF file, and no folder"};
+  }
+  auto model = ReadGgufModel(*checkpoint_);
+  if (!model) return std::move(model).error().Within(file.string());
+  json_ = std::move(model->config);
+  layout_ = std::move(model->layout);
+  where_ = file.string() + ": as ";
+  return ReadDescription();
+}
+
 Result<std::unique_ptr<const ModelFiles>> ModelFiles::Open(const std::filesystem::path& path) {
   std::unique_ptr<ModelFiles> files(new ModelFiles());
-  LATTICE_TRY_VOID(files->OpenFolder(path));
+  std::error_code ignored;
+  const bool file = std::filesystem::is_regular_file(path, ignored);
+  LATTICE_TRY_VOID(file ? files->OpenGguf(path) : files->OpenFolder(path));
   return std::unique_ptr<const ModelFiles>(std::move(files));
 }
 

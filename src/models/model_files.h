@@ -29,6 +29,7 @@ class ModelFiles {
  private:
   ModelFiles() = default;
   Status OpenFolder(const std::filesystem::path& folder);
+  Status OpenGguf(const std::filesystem::path& file);
   Status ReadDescription();
 
   boost::json::value json_;

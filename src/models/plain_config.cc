@@ -94,8 +94,8 @@ Status ReadRotaryLayers(const JsonView& config, DecoderConfig& decoder) {
   }
   LATTICE_TRY(const std::vector<JsonView> flags, list->Array());
   if (flags.size() != n_layers) {
-    return list->Complain("expected " + std::to_string(n_layers) + " numbers, found " +
-                          std::to_string(flags.size()));
+    return WrongAt(*list, "expected " + std::to_string(n_layers) + " numbers, found " +
+                              std::to_string(flags.size()));
   }
   for (std::size_t i = 0; i < n_layers; ++i) {
     LATTICE_TRY(const std::int64_t flag, flags[i].Int(0, 1));

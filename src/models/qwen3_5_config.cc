@@ -29,9 +29,9 @@ Status ReadDeltaNet(const JsonView& config, kernels::DeltaNetShape& shape) {
   LATTICE_TRY(shape.conv_kernel, ReadSize(config, "linear_conv_kernel_dim", kMaxConvKernel));
   if (shape.n_value_heads % shape.n_key_heads == 0) return Ok();
   LATTICE_TRY(const JsonView place, config.Get("linear_num_value_heads"));
-  return place.Complain(std::to_string(shape.n_value_heads) +
-                        " is not a multiple of linear_num_key_heads " +
-                        std::to_string(shape.n_key_heads));
+  return WrongAt(place, std::to_string(shape.n_value_heads) +
+                            " is not a multiple of linear_num_key_heads " +
+                            std::to_string(shape.n_key_heads));
 }
 
 /// layer_types, or every full_attention_interval-th layer is attention.
@@ -45,8 +45,8 @@ Status ReadLayers(const JsonView& config, Qwen35Config& model) {
   }
   LATTICE_TRY(const std::vector<JsonView> types, list->Array());
   if (types.size() != n_layers) {
-    return list->Complain(std::to_string(types.size()) + " entries for " +
-                          std::to_string(n_layers) + " num_hidden_layers");
+    return WrongAt(*list, std::to_string(types.size()) + " entries for " +
+                              std::to_string(n_layers) + " num_hidden_layers");
   }
   for (const JsonView& type : types) {
     LATTICE_TRY(const std::string_view name, type.String());

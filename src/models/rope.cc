@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "models/config.h"
+
 namespace lattice::models {
 namespace {
 
@@ -131,8 +133,8 @@ Result<std::vector<double>> ReadDivisors(const JsonView& scaling, std::string_vi
   LATTICE_TRY(const JsonView list, scaling.Get(key));
   LATTICE_TRY(const std::vector<JsonView> items, list.Array());
   if (items.size() != n) {
-    return list.Complain("expected " + std::to_string(n) + " numbers, found " +
-                         std::to_string(items.size()));
+    return WrongAt(
+        list, "expected " + std::to_string(n) + " numbers, found " + std::to_string(items.size()));
   }
   std::vector<double> divisors;
   for (const JsonView& item : items) {
@@ -173,9 +175,9 @@ Status ReadPartial(const JsonView& scaling, RopeContext& context) {
               Bounded(scaling, "partial_rotary_factor", 0.0, 1.0, context.partial));
   const std::size_t dim = RotaryDim(context);
   if (dim >= 2 && dim % 2 == 0) return Ok();
-  return scaling.Complain("partial_rotary_factor " + std::to_string(context.partial) +
-                          " of a head of " + std::to_string(context.head_dim) + " turns " +
-                          std::to_string(dim) + " values; expected an even number from 2");
+  return WrongAt(scaling, "partial_rotary_factor " + std::to_string(context.partial) +
+                              " of a head of " + std::to_string(context.head_dim) + " turns " +
+                              std::to_string(dim) + " values; expected an even number from 2");
 }
 
 /// The base, from the object itself or from the older key beside it; both must agree.
@@ -247,8 +249,8 @@ Result<double> ReadOuterPartial(const JsonView& config, const std::optional<Json
   if (!object || !config.Find("partial_rotary_factor")) return outer;
   LATTICE_TRY(const double inner, Bounded(*object, "partial_rotary_factor", 0.0, 1.0, outer));
   if (inner == outer) return outer;
-  return object->Complain("partial_rotary_factor " + std::to_string(inner) +
-                          " contradicts the config's own " + std::to_string(outer));
+  return WrongAt(*object, "partial_rotary_factor " + std::to_string(inner) +
+                              " contradicts the config's own " + std::to_string(outer));
 }
 
 Result<RopeTable> ReadRope(const JsonView& config, const RopeKeys& keys, std::size_t head_dim,

@@ -102,13 +102,49 @@ TEST(RopeTest, YarnTakesItsFactorFromTheTwoLengths) {
                   static_cast<float>((0.2 * std::log(4.0) + 1) / (0.1 * std::log(4.0) + 1)));
 }
 
+TEST(RopeTest, APartOfAHeadTurns) {
+  for (const char* config : {R"({"partial_rotary_factor": 0.5})",
+                             R"({"rope_parameters": {"partial_rotary_factor": 0.5}})"}) {
+    ExpectFrequencies(Table(config), {1.0, 0.01});  // 1e4^(-2j / 4)
+  }
+  ExpectFrequencies(Table("{}", {.default_partial = 0.25}), {1.0});
+}
+
+TEST(RopeTest, ProportionalTurnsTheFirstPairsOfTheWholeHead) {
+  ExpectFrequencies(Table(R"({"rope_parameters": {"rope_type": "proportional",
+      "partial_rotary_factor": 0.5}})"),
+                    {kBase[0], kBase[1], 0, 0});
+  ExpectFrequencies(Table(R"({"rope_parameters": {"rope_type": "proportional", "factor": 2,
+      "partial_rotary_factor": 0.25}})"),
+                    {kBase[0] / 2, 0, 0, 0});
+}
+
+TEST(RopeTest, DynamicIsPlainUpToTheModelsLength) {
+  const RopeTable table = Table(R"({"rope_scaling": {"rope_type": "dynamic", "factor": 2}})");
+  ExpectFrequencies(table, {kBase[0], kBase[1], kBase[2], kBase[3]});
+  EXPECT_EQ(table.max_positions, 4096u);
+}
+
+TEST(RopeTest, LongRopeDividesAndEndsAtTheFirstLength) {
+  const RopeTable table = Table(R"({"rope_scaling": {"type": "longrope",
+      "short_factor": [1, 2, 4, 5], "long_factor": [9, 9, 9, 9],
+      "original_max_position_embeddings": 1024}})");
+  ExpectFrequencies(table, {kBase[0], kBase[1] / 2, kBase[2] / 4, kBase[3] / 5});
+  EXPECT_EQ(table.max_positions, 1024u);
+  EXPECT_FLOAT_EQ(table.scale, static_cast<float>(std::sqrt(1 + std::log(4.0) / std::log(1024.0))));
+}
+
 TEST(RopeTest, WrongParametersAreRefusedByName) {
   const struct {
     const char* config;
     const char* message;
   } cases[] = {
-      {R"({"rope_scaling": {"rope_type": "dynamic", "factor": 2}})", "'dynamic'; known: default"},
-      {R"({"rope_scaling": {"type": "proportional"}})", "'proportional'"},
+      {R"({"rope_scaling": {"rope_type": "su", "factor": 2}})", "'su'; known: default"},
+      {R"({"rope_scaling": {"type": "longrope"}})", "missing 'short_factor'"},
+      {R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 2]}})",
+       "short_factor: expected 4 numbers, found 2"},
+      {R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 2, 0, 1]}})",
+       "short_factor[2]: expected a number above 0"},
       {R"({"rope_scaling": {"type": 3}})", "rope_scaling.type: expected a string"},
       {R"({"rope_scaling": 4})", "rope_scaling: expected an object"},
       {R"({"rope_scaling": {"type": "linear"}})", "missing 'factor'"},
@@ -117,7 +153,11 @@ TEST(RopeTest, WrongParametersAreRefusedByName) {
       {R"({"rope_theta": 1e300})", "rope_theta: 1"},
       {R"({"rope_theta": "big"})", "rope_theta: expected a number"},
       {R"({"rope_theta": 1e6, "rope_parameters": {"rope_theta": 1e4}})", "contradicts rope_theta"},
-      {R"({"rope_scaling": {"type": "default", "partial_rotary_factor": 0.5}})", "partial_rotary"},
+      {R"({"rope_scaling": {"type": "default", "partial_rotary_factor": 0.1}})", "turns 0 values"},
+      {R"({"rope_scaling": {"type": "default", "partial_rotary_factor": 0.7}})", "turns 5 values"},
+      {R"({"partial_rotary_factor": 1.5})", "partial_rotary_factor: 1.5"},
+      {R"({"partial_rotary_factor": 0.5, "rope_parameters": {"partial_rotary_factor": 0.25}})",
+       "contradicts"},
       {R"({"rope_scaling": {"type": "llama3", "factor": 8, "low_freq_factor": 4,
            "high_freq_factor": 4, "original_max_position_embeddings": 64}})",
        "above low_freq"},
