@@ -37,7 +37,7 @@ ModelDescription DescribeHybrid(Qwen35Config config) {
   for (const bool attention : config.attention) {
     description.state.layers.push_back(
         attention
-            ? LayerState{.kind = LayerState::Kind::kAttention, .kv = kv, .delta_net = {}}
+            ? LayerState{.kind = LayerState::Kind::kAttention, .kv = kv}
             : LayerState{
                   .kind = LayerState::Kind::kDeltaNet, .kv = {}, .delta_net = config.delta_net});
   }

@@ -16,9 +16,9 @@ namespace lattice::models {
 /// What one layer keeps of a text.
 struct LayerState {
   enum class Kind : std::uint8_t { kNone, kAttention, kDeltaNet };
-  Kind kind = Kind::kNone;  ///< kNone: no state, or another layer's.
-  kernels::KvShape kv;      ///< Its type is the store's choice.
-  kernels::DeltaNetShape delta_net;
+  Kind kind = Kind::kNone;   ///< kNone: no state, or another layer's.
+  kernels::KvShape kv = {};  ///< Its type is the store's choice.
+  kernels::DeltaNetShape delta_net = {};
 };
 
 /// What a model keeps of a text, layer by layer.
