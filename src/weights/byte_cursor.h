@@ -48,6 +48,11 @@ class ByteCursor {
     return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 
+  /// What lies between here and a later place of the same bytes.
+  std::span<const std::byte> Until(const ByteCursor& later) const {
+    return bytes_.subspan(at_, later.at_ - at_);
+  }
+
   Error Complain(std::string_view what) const {
     return Error{ErrorCode::kCorruptData, "byte " + std::to_string(at_) + ": " + std::string(what)};
   }

@@ -68,45 +68,55 @@ Result<GgufType> ReadType(ByteCursor& in) {
   return in.Complain("unknown type " + std::to_string(number));
 }
 
-Result<GgufValue> ReadValue(ByteCursor& in, GgufType type, std::size_t depth);
+// Reads values; counts the elements of arrays that have to be walked one by one.
+class ValueReader {
+ public:
+  explicit ValueReader(ByteCursor& in) : in_(in) {}
 
-Result<GgufValue> ReadArray(ByteCursor& in, std::size_t depth) {
-  if (depth == kMaxGgufArrayDepth) {
-    return Unsupported("arrays more than " + std::to_string(kMaxGgufArrayDepth) + " deep");
+  Result<GgufValue> Read(GgufType type, std::size_t depth = 0) {
+    if (type == GgufType::kArray) return ReadArray(depth);
+    GgufValue value;
+    value.type = type;
+    if (type == GgufType::kString) {
+      LATTICE_TRY(const std::string_view text, in_.String("a string"));
+      value.bytes = std::as_bytes(std::span(text));
+    } else {
+      LATTICE_TRY(value.bytes, in_.Take(GgufTypeBytes(type), "a value"));
+    }
+    return value;
   }
-  GgufValue array;
-  array.type = GgufType::kArray;
-  LATTICE_TRY(array.element, ReadType(in));
-  const std::size_t width = GgufTypeBytes(array.element);
-  const std::size_t least = array.element == GgufType::kString  ? kMinStringBytes
-                            : array.element == GgufType::kArray ? kMinArrayBytes
-                                                                : width;
-  constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
-  LATTICE_TRY(array.n_elements, ReadCount(in, "an array's length", kNoLimit, least));
-  if (width != 0) {
-    LATTICE_TRY(array.bytes, in.Take(array.n_elements * width, "an array"));
+
+ private:
+  Result<GgufValue> ReadArray(std::size_t depth) {
+    if (depth == kMaxGgufArrayDepth) {
+      return Unsupported("arrays more than " + std::to_string(kMaxGgufArrayDepth) + " deep");
+    }
+    GgufValue array;
+    array.type = GgufType::kArray;
+    LATTICE_TRY(array.element, ReadType(in_));
+    const std::size_t width = GgufTypeBytes(array.element);
+    const std::size_t least = array.element == GgufType::kString  ? kMinStringBytes
+                              : array.element == GgufType::kArray ? kMinArrayBytes
+                                                                  : width;
+    constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+    LATTICE_TRY(array.n_elements,
+                ReadCount(in_, "an array's length", width != 0 ? kNoLimit : n_left_, least));
+    if (width != 0) {
+      LATTICE_TRY(array.bytes, in_.Take(array.n_elements * width, "an array"));
+      return array;
+    }
+    n_left_ -= array.n_elements;
+    const ByteCursor begin = in_;
+    for (std::size_t i = 0; i < array.n_elements; ++i) {
+      LATTICE_TRY_VOID(Read(array.element, depth + 1));
+    }
+    array.bytes = begin.Until(in_);
     return array;
   }
-  ByteCursor elements = in;
-  for (std::size_t i = 0; i < array.n_elements; ++i) {
-    LATTICE_TRY_VOID(ReadValue(elements, array.element, depth + 1));
-  }
-  LATTICE_TRY(array.bytes, in.Take(elements.offset() - in.offset(), "an array"));
-  return array;
-}
 
-Result<GgufValue> ReadValue(ByteCursor& in, GgufType type, std::size_t depth) {
-  if (type == GgufType::kArray) return ReadArray(in, depth);
-  GgufValue value;
-  value.type = type;
-  if (type == GgufType::kString) {
-    LATTICE_TRY(const std::string_view text, in.String("a string"));
-    value.bytes = std::as_bytes(std::span(text));
-  } else {
-    LATTICE_TRY(value.bytes, in.Take(GgufTypeBytes(type), "a value"));
-  }
-  return value;
-}
+  ByteCursor& in_;
+  std::size_t n_left_ = kMaxGgufWalked;
+};
 
 Status CheckName(std::string_view what, std::string_view name) {
   if (name.empty()) return Corrupt("empty " + std::string(what));
@@ -114,12 +124,12 @@ Status CheckName(std::string_view what, std::string_view name) {
   return Corrupt(std::string(what) + " " + Quoted(name) + " is not UTF-8, or holds U+0000");
 }
 
-Status ReadPair(ByteCursor& in, GgufMetadata::Values& values) {
+Status ReadPair(ByteCursor& in, ValueReader& reader, GgufMetadata::Values& values) {
   LATTICE_TRY(const std::string_view key, in.String("a key"));
   LATTICE_TRY_VOID(CheckName("key", key));
   auto type = ReadType(in);
   if (!type) return std::move(type).error().Within("key " + Quoted(key));
-  auto value = ReadValue(in, *type, 0);
+  auto value = reader.Read(*type);
   if (!value) return std::move(value).error().Within("key " + Quoted(key));
   if (!values.emplace(key, *value).second) return Corrupt("key " + Quoted(key) + " occurs twice");
   return Ok();
@@ -236,7 +246,8 @@ Result<GgufHeader> ParseGgufHeader(std::span<const std::byte> file) {
   LATTICE_TRY(const std::size_t n_pairs,
               ReadCount(in, "the number of keys", kMaxGgufPairs, kMinPairBytes));
   GgufMetadata::Values values;
-  for (std::size_t i = 0; i < n_pairs; ++i) LATTICE_TRY_VOID(ReadPair(in, values));
+  ValueReader reader(in);
+  for (std::size_t i = 0; i < n_pairs; ++i) LATTICE_TRY_VOID(ReadPair(in, reader, values));
   header.metadata = GgufMetadata(std::move(values));
   LATTICE_TRY(header.alignment, ReadAlignment(header.metadata));
   LATTICE_TRY(header.entries, ReadTensors(in, n_tensors));

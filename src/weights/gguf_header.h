@@ -12,11 +12,13 @@
 
 namespace lattice::weights {
 
-/// Limits of ours, far above real files: they bound the memory that a small hostile file can take.
+/// Limits of ours, far above real files: they bound the memory and time that a small, or sparse,
+/// hostile file can take.
 inline constexpr std::uint64_t kMaxGgufTensors = 1 << 18;
 inline constexpr std::uint64_t kMaxGgufPairs = 1 << 16;
 inline constexpr std::uint64_t kMaxGgufAlignment = 1 << 20;
 inline constexpr std::size_t kMaxGgufArrayDepth = 4;
+inline constexpr std::size_t kMaxGgufWalked = 1 << 25;  // strings and arrays in all arrays together
 /// Limits of the format.
 inline constexpr std::size_t kMaxGgufRank = 4;
 inline constexpr std::size_t kMaxGgufNameBytes = 63;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/mapped_file.h"
 #include "weights/test_files.h"
 
 namespace lattice::weights {
@@ -293,6 +294,34 @@ TEST(GgufHeaderTest, EveryTruncationIsRefused) {
   for (std::size_t n = 0; n < file.size(); ++n) {
     EXPECT_FALSE(Parse(std::string_view(file).substr(0, n)).has_value()) << n;
   }
+}
+
+// A file can be far longer than what was ever written to it: its zeros count as elements.
+TEST(GgufHeaderTest, SparseFilesAreBounded) {
+  const TestFolder folder;
+  const auto open = [&](const std::string& begin, std::size_t n_bytes) {
+    const auto path = folder.Write("sparse.gguf", begin);
+    std::filesystem::resize_file(path, n_bytes);
+    auto file = MappedFile::Open(path);
+    EXPECT_TRUE(file.has_value());
+    return std::move(file).value();
+  };
+  const std::size_t n_strings = kMaxGgufWalked + 1;
+  const MappedFile strings = open(Cut(GgufArray("k", kString, n_strings, "")), 9 * n_strings);
+  const auto refused = ParseGgufHeader(strings.bytes());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(refused.error().message.find("33554433, above the limit of 33554432"),
+            std::string::npos)
+      << refused.error().message;
+  const std::size_t n_numbers = kMaxGgufCopied + 1;
+  const MappedFile numbers = open(Cut(GgufArray("k", 0, n_numbers, "")), 2 * n_numbers);
+  const auto header = ParseGgufHeader(numbers.bytes());
+  ASSERT_TRUE(header.has_value()) << header.error().message;
+  EXPECT_EQ(header->metadata.GetBytes("k").value().size(), n_numbers);
+  const auto copied = header->metadata.GetInts("k");
+  ASSERT_FALSE(copied.has_value());
+  EXPECT_EQ(copied.error().code, ErrorCode::kUnsupported);
 }
 
 double SecondsToParse(std::size_t n) {

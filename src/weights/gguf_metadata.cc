@@ -190,6 +190,12 @@ Result<std::vector<Element>> GgufMetadata::GetArray(std::string_view key, std::s
   LATTICE_TRY(const GgufValue* value, Get(key));
   const std::size_t width = GgufTypeBytes(value->element);
   if (value->type != GgufType::kArray || width == 0) return WrongType(key, wanted, *value);
+  if (value->n_elements > kMaxGgufCopied) {
+    Error error = Complain(key, TypeText(*value) + " is above the limit of " +
+                                    std::to_string(kMaxGgufCopied) + " elements");
+    error.code = ErrorCode::kUnsupported;
+    return error;
+  }
   std::vector<Element> elements;
   elements.reserve(value->n_elements);
   for (std::size_t i = 0; i < value->n_elements; ++i) {

@@ -16,6 +16,9 @@
 
 namespace lattice::weights {
 
+/// A limit of ours on the numbers that one array may be copied for.
+inline constexpr std::size_t kMaxGgufCopied = 1 << 24;
+
 /// One value as it lies in the file.
 struct GgufValue {
   GgufType type = GgufType::kU8;
@@ -94,7 +97,7 @@ class GgufMetadata {
   Result<bool> BoolOr(std::string_view key, bool fallback) const;
   Result<std::string_view> StringOr(std::string_view key, std::string_view fallback) const;
 
-  /// Arrays. Numbers are copied, strings and bytes are not.
+  /// Arrays. Numbers are copied (kUnsupported above kMaxGgufCopied), strings and bytes are not.
   Result<GgufStrings> GetStrings(std::string_view key) const;
   Result<std::vector<std::uint64_t>> GetUints(std::string_view key) const;
   Result<std::vector<std::int64_t>> GetInts(std::string_view key) const;
