@@ -1,0 +1,91 @@
+#include "chat/reasoning.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace lattice::chat {
+namespace {
+
+const ReasoningMarkers kThink = {"<think>", "</think>"};
+
+SplitText Split(std::string_view text, bool inside, std::size_t piece_bytes,
+                const std::optional<ReasoningMarkers>& markers = kThink) {
+  ReasoningSplitter splitter(markers, inside);
+  SplitText whole;
+  const auto add = [&](const SplitText& part) {
+    whole.reasoning += part.reasoning;
+    whole.answer += part.answer;
+  };
+  for (std::size_t i = 0; i < text.size(); i += piece_bytes) {
+    add(splitter.Push(text.substr(i, piece_bytes)));
+  }
+  add(splitter.Finish());
+  return whole;
+}
+
+TEST(ReasoningTest, PartsDoNotDependOnThePieces) {
+  struct Case {
+    const char* text;
+    bool inside;
+    const char* reasoning;
+    const char* answer;
+  };
+  const Case cases[] = {
+      {"<think>\nhm\n\nso\n</think>\n\nYes.", false, "hm\n\nso", "Yes."},
+      {"\n <think>a</think>b", false, "a", "b"},
+      {"hm</think> Yes </think> x", true, "hm", "Yes </think> x"},
+      {"no markers at all", false, "", "no markers at all"},
+      {" leading space stays", false, "", " leading space stays"},
+      {"<thinking>", false, "", "<thinking>"},
+      {"<thi", false, "", "<thi"},
+      {"a <think>b</think>", false, "", "a <think>b</think>"},
+      {"never ends</thi", true, "never ends</thi", ""},
+      {"a </ think> </thin </think>b", true, "a </ think> </thin", "b"},
+      {"<think></think>", false, "", ""},
+      {"<think>\n\n</think>\n\n", false, "", ""},
+      {"\n\n</think>x<think>y", true, "", "x<think>y"},
+      {"<<think>", false, "", "<<think>"},
+      {"ends in space \n", true, "ends in space", ""},
+  };
+  for (const Case& test : cases) {
+    for (std::size_t n = 1; n <= 20; ++n) {
+      SCOPED_TRACE(std::string(test.text) + " in pieces of " + std::to_string(n));
+      const SplitText parts = Split(test.text, test.inside, n);
+      EXPECT_EQ(parts.reasoning, test.reasoning);
+      EXPECT_EQ(parts.answer, test.answer);
+    }
+  }
+}
+
+TEST(ReasoningTest, NoPartOfAMarkerIsGivenOut) {
+  ReasoningSplitter splitter(kThink, /*starts_inside=*/true);
+  EXPECT_EQ(splitter.Push("a</th").reasoning, "a");
+  EXPECT_TRUE(splitter.in_reasoning());
+  EXPECT_EQ(splitter.Push("ink").reasoning, "");
+  const SplitText last = splitter.Push(">b");
+  EXPECT_EQ(last.reasoning, "");
+  EXPECT_EQ(last.answer, "b");
+  EXPECT_FALSE(splitter.in_reasoning());
+}
+
+TEST(ReasoningTest, WithoutMarkersEverythingIsAnswer) {
+  EXPECT_EQ(Split("<think>a</think>b", false, 3, std::nullopt).answer, "<think>a</think>b");
+}
+
+TEST(ReasoningTest, MarkersComeFromTheTemplate) {
+  EXPECT_EQ(FindReasoningMarkers("{{ '<think>' }}{{ '</think>' }}")->open, "<think>");
+  EXPECT_EQ(FindReasoningMarkers("x.split('[/THINK]')")->close, "[/THINK]");
+  EXPECT_FALSE(FindReasoningMarkers("{{ messages }}"));
+}
+
+TEST(ReasoningTest, APromptOpensThinkingOnlyByTheTemplatesWords) {
+  EXPECT_TRUE(OpensReasoning({"<|a|>\n<think>\n", {}}, kThink));
+  EXPECT_TRUE(OpensReasoning({"x<think>", {{0, 1}}}, kThink));
+  EXPECT_FALSE(OpensReasoning({"x<think>", {{0, 8}}}, kThink));
+  EXPECT_FALSE(OpensReasoning({"<think>\n\n</think>\n\n", {}}, kThink));
+  EXPECT_FALSE(OpensReasoning({"", {}}, kThink));
+}
+
+}  // namespace
+}  // namespace lattice::chat
