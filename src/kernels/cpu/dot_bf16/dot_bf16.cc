@@ -7,7 +7,12 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr std::array kVariants = {
-    DotBf16Variant{"avx512bf16", CpuFeature::kAvx512Bf16, DotBf16Avx512Bf16},
+    DotBf16Variant{"amx_bf16", CpuFeature::kAmxBf16, DotBf16Amx, true},
+    DotBf16Variant{"avx512bf16", CpuFeature::kAvx512Bf16, DotBf16Avx512Bf16, false},
+};
+#elif defined(__aarch64__)
+constexpr std::array kVariants = {
+    DotBf16Variant{"neon_bf16", CpuFeature::kNeonBf16, DotBf16NeonBf16, false},
 };
 #else
 constexpr std::array<DotBf16Variant, 0> kVariants = {};

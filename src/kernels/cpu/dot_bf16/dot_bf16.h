@@ -18,6 +18,7 @@ struct DotBf16Variant {
   const char* name;
   CpuFeatures needs;
   DotBf16Fn run;
+  bool grouped;  ///< How rows of x lie: see DotBf16Args.
 };
 
 /// All variants of this architecture, fastest first; may be empty.

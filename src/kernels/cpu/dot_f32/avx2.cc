@@ -7,7 +7,6 @@ namespace {
 
 // Six sums of two registers.
 constexpr int kXRows = 2, kWRows = 3;
-constexpr std::size_t kAheadBytes = 1024;
 
 inline __m256 WidenBf16(__m128i halves) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
@@ -23,7 +22,7 @@ inline Vec LoadRow(const std::byte* p) {
 }
 
 inline void PrefetchRow(const std::byte* p) {
-  _mm_prefetch(reinterpret_cast<const char*>(p + kAheadBytes), _MM_HINT_T0);
+  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
 }
 
 template <int kN>
@@ -39,5 +38,8 @@ inline void StoreSums(const Vec (&sum)[kN], float* y) {
 namespace lattice::kernels {
 
 void DotF32Avx2(const DotF32Args& args) { DotF32(args); }
+void WidenRowAvx2(FloatRow kind, const std::byte* row, std::size_t k, float* out) {
+  WidenRow(kind, row, k, out);
+}
 
 }  // namespace lattice::kernels

@@ -7,7 +7,6 @@ namespace {
 
 // 24 sums, four weights, an input.
 constexpr int kXRows = 6, kWRows = 4;
-constexpr std::size_t kAheadBytes = 1024;
 
 template <FloatRow kKind>
 inline Vec LoadRow(const std::byte* p) {
@@ -18,7 +17,7 @@ inline Vec LoadRow(const std::byte* p) {
 }
 
 inline void PrefetchRow(const std::byte* p) {
-  _mm_prefetch(reinterpret_cast<const char*>(p + kAheadBytes), _MM_HINT_T0);
+  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
 }
 
 // Four sums at a time: the tree of ReduceAdd, with the four side by side from the start.
@@ -49,5 +48,8 @@ inline void StoreSums(const Vec (&sum)[kN], float* y) {
 namespace lattice::kernels {
 
 void DotF32Avx512(const DotF32Args& args) { DotF32(args); }
+void WidenRowAvx512(FloatRow kind, const std::byte* row, std::size_t k, float* out) {
+  WidenRow(kind, row, k, out);
+}
 
 }  // namespace lattice::kernels

@@ -17,6 +17,13 @@ inline Vec LoadRowPart(const std::byte* p, std::size_t n) {
   return LoadRow<kKind>(whole);
 }
 
+// What to fetch while a row is read: a little further on in a long row, else the row that its
+// place in the tile reads next.
+inline const std::byte* Ahead(const std::byte* row, const std::byte* next, std::size_t row_bytes) {
+  constexpr std::size_t kLongRowBytes = 4096, kAheadBytes = 1024;
+  return row_bytes > kLongRowBytes ? row + kAheadBytes : next;
+}
+
 // kX rows of x from i by kW rows of weights from j.
 template <FloatRow kKind, int kX, int kW>
 void Tile(const DotF32Args& a, std::size_t i, std::size_t j) {
@@ -26,9 +33,12 @@ void Tile(const DotF32Args& a, std::size_t i, std::size_t j) {
 #pragma GCC unroll 8
     for (int c = 0; c < kW; ++c) sum[r][c] = Set1(0);
   }
-  const std::byte* w[kW];
+  const std::byte *w[kW], *ahead[kW];
 #pragma GCC unroll 8
-  for (int c = 0; c < kW; ++c) w[c] = a.w[j + static_cast<std::size_t>(c)];
+  for (int c = 0; c < kW; ++c) {
+    w[c] = a.w[j + static_cast<std::size_t>(c)];
+    ahead[c] = Ahead(w[c], a.w[j + static_cast<std::size_t>(kW + c)], a.k * ElementBytes(kKind));
+  }
   const float* x = a.x + i * a.x_stride;
   std::size_t t = 0;
   for (; t + kLanes <= a.k; t += kLanes) {
@@ -36,7 +46,7 @@ void Tile(const DotF32Args& a, std::size_t i, std::size_t j) {
 #pragma GCC unroll 8
     for (int c = 0; c < kW; ++c) {
       const std::byte* at = w[c] + t * ElementBytes(kKind);
-      if constexpr (kX == 1) PrefetchRow(at);
+      if constexpr (kX == 1) PrefetchRow(ahead[c] + t * ElementBytes(kKind));
       weights[c] = LoadRow<kKind>(at);
     }
 #pragma GCC unroll 8
@@ -96,6 +106,27 @@ void DotF32(const DotF32Args& a) {
       return Run<FloatRow::kBf16>(a);
     case FloatRow::kF16:
       return Run<FloatRow::kF16>(a);
+  }
+}
+
+template <FloatRow kKind>
+void Widen(const std::byte* row, std::size_t k, float* out) {
+  std::size_t t = 0;
+  for (; t + kLanes <= k; t += kLanes)
+    Store(out + t, LoadRow<kKind>(row + t * ElementBytes(kKind)));
+  if (t < k) {
+    StorePart(out + t, LoadRowPart<kKind>(row + t * ElementBytes(kKind), k - t), k - t);
+  }
+}
+
+void WidenRow(FloatRow kind, const std::byte* row, std::size_t k, float* out) {
+  switch (kind) {
+    case FloatRow::kF32:
+      return Widen<FloatRow::kF32>(row, k, out);
+    case FloatRow::kBf16:
+      return Widen<FloatRow::kBf16>(row, k, out);
+    case FloatRow::kF16:
+      return Widen<FloatRow::kF16>(row, k, out);
   }
 }
 

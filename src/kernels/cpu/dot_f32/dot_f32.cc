@@ -7,12 +7,12 @@ namespace {
 
 constexpr DotF32Variant kVariants[] = {
 #if defined(__x86_64__)
-    {"avx512", CpuFeature::kAvx512, DotF32Avx512},
-    {"avx2", CpuFeature::kAvx2, DotF32Avx2},
+    {"avx512", CpuFeature::kAvx512, DotF32Avx512, WidenRowAvx512},
+    {"avx2", CpuFeature::kAvx2, DotF32Avx2, WidenRowAvx2},
 #elif defined(__aarch64__)
-    {"neon", CpuFeature::kNeon, DotF32Neon},
+    {"neon", CpuFeature::kNeon, DotF32Neon, WidenRowNeon},
 #endif
-    {"scalar", {}, DotF32Scalar},
+    {"scalar", {}, DotF32Scalar, WidenRowScalar},
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ struct DotF32Variant {
   const char* name;
   CpuFeatures needs;
   DotF32Fn run;
+  WidenRowFn widen;
 };
 
 /// All variants of this architecture, fastest first; the last runs anywhere.

@@ -7,7 +7,6 @@ namespace {
 
 // Six sums of four registers.
 constexpr int kXRows = 3, kWRows = 2;
-constexpr std::size_t kAheadBytes = 1024;
 
 template <FloatRow kKind>
 inline Vec LoadRow(const std::byte* p) {
@@ -23,7 +22,7 @@ inline Vec LoadRow(const std::byte* p) {
   }
 }
 
-inline void PrefetchRow(const std::byte* p) { __builtin_prefetch(p + kAheadBytes); }
+inline void PrefetchRow(const std::byte* p) { __builtin_prefetch(p); }
 
 template <int kN>
 inline void StoreSums(const Vec (&sum)[kN], float* y) {
@@ -38,5 +37,8 @@ inline void StoreSums(const Vec (&sum)[kN], float* y) {
 namespace lattice::kernels {
 
 void DotF32Neon(const DotF32Args& args) { DotF32(args); }
+void WidenRowNeon(FloatRow kind, const std::byte* row, std::size_t k, float* out) {
+  WidenRow(kind, row, k, out);
+}
 
 }  // namespace lattice::kernels

@@ -37,5 +37,8 @@ inline void StoreSums(const Vec (&sum)[kN], float* y) {
 namespace lattice::kernels {
 
 void DotF32Scalar(const DotF32Args& args) { DotF32(args); }
+void WidenRowScalar(FloatRow kind, const std::byte* row, std::size_t k, float* out) {
+  WidenRow(kind, row, k, out);
+}
 
 }  // namespace lattice::kernels

@@ -1,6 +1,8 @@
 #include "kernels/cpu/stored/input_rows.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 #include "kernels/cpu/row_split.h"
 #include "numeric/float16.h"
@@ -17,14 +19,64 @@ std::size_t Stride(std::size_t inputs) {
          kDotBf16InputGrain;
 }
 
+// Row i as DotBf16Args describes for grouped rows, padded with zeros.
+void RoundGroupedRow(const StoredKernels& kernels, std::span<const float> x, std::size_t padded,
+                     const InputRows& rows, std::size_t i) {
+  constexpr std::size_t kPiece = 256;
+  std::uint16_t piece[kPiece];
+  const std::size_t in_group = i % kDotBf16Group;
+  std::uint16_t* to = rows.bf16 + (i - in_group) * rows.bf16_stride + 2 * in_group;
+  for (std::size_t t = 0; t < padded; t += kPiece) {
+    const std::size_t n = std::min(kPiece, padded - t);
+    const std::size_t exist = std::min(n, x.size() - std::min(t, x.size()));
+    kernels.round_row(x.data() + std::min(t, x.size()), exist, piece, n);
+    for (std::size_t p = 0; p < n; p += 2) {
+      std::memcpy(to + (t + p) * kDotBf16Group, piece + p, 2 * sizeof(std::uint16_t));
+    }
+  }
+}
+
 }  // namespace
 
+std::size_t InputPlan::Place(std::size_t n_rows, bool gather, std::byte* at,
+                             InputRows& rows) const {
+  std::size_t used_bytes = 0;
+  const auto take = [&](std::size_t size_bytes) {
+    std::byte* piece = at == nullptr ? nullptr : at + used_bytes;
+    used_bytes += (size_bytes + 63) / 64 * 64;
+    return piece;
+  };
+  const std::size_t stride = Stride(inputs_);
+  if (Needs(InputForm::kExact) && gather) {
+    rows.gathered = reinterpret_cast<float*>(take(n_rows * stride * sizeof(float)));
+    rows.exact = rows.gathered;
+    rows.exact_stride = stride;
+  }
+  if (Needs(InputForm::kRounded)) {
+    rows.rounded = reinterpret_cast<float*>(take(n_rows * stride * sizeof(float)));
+    rows.rounded_stride = stride;
+  }
+  if (Needs(InputForm::kBf16)) {
+    const std::size_t whole_groups = (n_rows + kDotBf16Group - 1) / kDotBf16Group * kDotBf16Group;
+    rows.bf16 =
+        reinterpret_cast<std::uint16_t*>(take(whole_groups * stride * sizeof(std::uint16_t)));
+    rows.bf16_stride = stride;
+  }
+  if (Needs(InputForm::kBlocks)) {
+    const std::size_t n_blocks = inputs_ / kInputBlock;
+    const std::size_t q_stride = (inputs_ + 63) / 64 * 64 + 64;
+    rows.block_q = reinterpret_cast<std::int8_t*>(take(n_rows * q_stride));
+    rows.block_scale = reinterpret_cast<float*>(take(n_rows * n_blocks * sizeof(float)));
+    rows.block_sums =
+        reinterpret_cast<std::int32_t*>(take(2 * n_rows * n_blocks * sizeof(std::int32_t)));
+    rows.blocks = {rows.block_q, q_stride, rows.block_scale, rows.block_sums, n_blocks};
+  }
+  return used_bytes;
+}
+
 std::size_t InputPlan::SizeBytes(std::size_t n_rows) const {
-  std::size_t row_bytes = 0;
-  if (Needs(InputForm::kExact)) row_bytes += Stride(inputs_) * sizeof(float);
-  if (Needs(InputForm::kRounded)) row_bytes += Stride(inputs_) * sizeof(float);
-  if (Needs(InputForm::kBf16)) row_bytes += Stride(inputs_) * sizeof(std::uint16_t);
-  return n_rows * row_bytes;
+  InputRows rows;
+  return Place(n_rows, /*gather=*/true, nullptr, rows);
 }
 
 void InputPlan::MakeRow(const StoredKernels& kernels, const float* x, const InputRows& rows,
@@ -36,7 +88,17 @@ void InputPlan::MakeRow(const StoredKernels& kernels, const float* x, const Inpu
   }
   if (rows.bf16 != nullptr) {
     const std::size_t padded = rows.bf16_stride - kDotBf16InputGrain;
-    kernels.round_row(x, inputs_, rows.bf16 + i * rows.bf16_stride, padded);
+    if (kernels.dot_bf16->grouped) {
+      RoundGroupedRow(kernels, {x, inputs_}, padded, rows, i);
+    } else {
+      kernels.round_row(x, inputs_, rows.bf16 + i * rows.bf16_stride, padded);
+    }
+  }
+  if (rows.block_q != nullptr) {
+    kernels.quantise_blocks(
+        x, inputs_,
+        {rows.block_q + i * rows.blocks.q_stride, rows.block_scale + i * rows.blocks.n_blocks,
+         rows.block_sums + 2 * i * rows.blocks.n_blocks});
   }
 }
 
@@ -45,19 +107,7 @@ InputRows InputPlan::Make(ThreadPool& pool, const StoredKernels& kernels, const 
   InputRows rows;
   rows.exact = source.x;
   rows.exact_stride = inputs_;
-  rows.rounded_stride = rows.bf16_stride = Stride(inputs_);
-  if (Needs(InputForm::kExact) && source.order != nullptr) {
-    rows.gathered = reinterpret_cast<float*>(memory);
-    rows.exact = rows.gathered;
-    rows.exact_stride = Stride(inputs_);
-    memory += n_rows * rows.exact_stride * sizeof(float);
-  }
-  if (Needs(InputForm::kRounded)) {
-    rows.rounded = reinterpret_cast<float*>(memory);
-    memory += n_rows * rows.rounded_stride * sizeof(float);
-  }
-  if (Needs(InputForm::kBf16)) rows.bf16 = reinterpret_cast<std::uint16_t*>(memory);
-  if (rows.gathered == nullptr && rows.rounded == nullptr && rows.bf16 == nullptr) return rows;
+  if (Place(n_rows, source.order != nullptr, memory, rows) == 0) return rows;
   ForRows(pool, n_rows, kFormNs * static_cast<double>(inputs_),
           [&](std::size_t begin, std::size_t end) {
             for (std::size_t i = begin; i < end; ++i) {

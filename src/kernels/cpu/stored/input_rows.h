@@ -13,6 +13,7 @@ enum class InputForm : std::uint8_t {
   kExact,    ///< f32
   kRounded,  ///< f32 of bf16 values
   kBf16,
+  kBlocks,  ///< 8 bits in blocks of 32; the inputs are a multiple of 32
 };
 
 /// Where rows of x come from: row i is row order[i] of x, or row i when there is no order.
@@ -30,6 +31,10 @@ struct InputRows {
   std::size_t rounded_stride = 0;
   std::uint16_t* bf16 = nullptr;
   std::size_t bf16_stride = 0;
+  std::int8_t* block_q = nullptr;
+  float* block_scale = nullptr;
+  std::int32_t* block_sums = nullptr;
+  QuantisedRows blocks;  ///< the three above, for kernels
 };
 
 /// Makes rows of x ready for products: each row once, whatever the number of outputs.
@@ -47,6 +52,9 @@ class InputPlan {
 
  private:
   bool Needs(InputForm form) const { return (needs_ >> static_cast<unsigned>(form) & 1u) != 0; }
+  /// Where each form lies in memory from `at` on; returns the bytes that they take. `gather`: exact
+  /// rows have to be copied.
+  std::size_t Place(std::size_t n_rows, bool gather, std::byte* at, InputRows& rows) const;
   void MakeRow(const StoredKernels& kernels, const float* x, const InputRows& rows,
                std::size_t i) const;
 

@@ -19,10 +19,10 @@ inline void ForItems(ThreadPool& pool, std::size_t n, double item_ns,
     for (std::size_t i = 0; i < n; ++i) body(i, 0);
     return;
   }
-  // A worker asks eight times or so, but not for less work than it costs to ask.
+  // Small runs, so that workers end together, but not less work than it costs to ask for.
   constexpr double kLeastRunNs = 2000;
   const auto least = static_cast<std::size_t>(kLeastRunNs / item_ns) + 1;
-  const std::size_t run = std::max(std::min(least, n), n / (8 * pool.n_threads()));
+  const std::size_t run = std::max(std::min(least, n), n / (128 * pool.n_threads()));
   std::atomic<std::size_t> next{0};
   pool.Run([&](std::size_t worker) {
     for (std::size_t begin = next.fetch_add(run); begin < n; begin = next.fetch_add(run)) {

@@ -3,22 +3,32 @@
 #include "base/cpu_features.h"
 #include "kernels/cpu/activation/activation.h"
 #include "kernels/cpu/dot_bf16/dot_bf16.h"
+#include "kernels/cpu/dot_blocks/dot_blocks.h"
 #include "kernels/cpu/dot_f32/dot_f32.h"
+#include "kernels/cpu/quantise_blocks/quantise_blocks.h"
 #include "kernels/cpu/round_rows/round_rows.h"
 
 namespace lattice::kernels {
 
 /// The kernels of stored weights that one set of features selects.
 struct StoredKernels {
-  explicit StoredKernels(CpuFeatures features)
-      : dot_f32(SelectDotF32(features).run),
+  explicit StoredKernels(CpuFeatures cpu)
+      : features(cpu),
+        dot_f32(SelectDotF32(features).run),
+        widen_row(SelectDotF32(features).widen),
         dot_bf16(FindDotBf16(features)),
+        dot_blocks(SelectDotBlocks(features).run),
         round_row(SelectRoundRow(features).run),
+        quantise_blocks(SelectQuantiseBlocks(features).run),
         activations(SelectActivation(features)) {}
 
+  CpuFeatures features;
   DotF32Fn dot_f32;
+  WidenRowFn widen_row;
   const DotBf16Variant* dot_bf16;  ///< May be null: then bf16 products are those of dot_f32.
+  DotBlocksFn dot_blocks;
   RoundRowFn round_row;
+  QuantiseBlocksFn quantise_blocks;
   const ActivationKernels& activations;
 };
 

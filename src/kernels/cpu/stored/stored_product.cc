@@ -1,5 +1,6 @@
 #include "kernels/cpu/stored/stored_product.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,7 @@ InputForm FormOf(Precision precision, Dtype dtype, const StoredKernels& kernels)
   const InputForm bf16 = kernels.dot_bf16 == nullptr ? InputForm::kRounded : InputForm::kBf16;
   if (precision == Precision::kBf16) return bf16;
   if (precision == Precision::kInt8 && dtype == Dtype::kBf16) return bf16;
+  if (precision == Precision::kInt8 && IsBlock(dtype)) return InputForm::kBlocks;
   return InputForm::kExact;
 }
 
@@ -29,38 +31,74 @@ std::optional<FloatRow> RowKindOf(Dtype dtype) {
   }
 }
 
+// The values of an 8-bit float format by their bits; null for other formats.
+const std::array<float, 256>* SmallFloats(Dtype dtype) {
+  const auto make = [](float (*widen)(std::uint8_t)) {
+    std::array<float, 256> values;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = widen(static_cast<std::uint8_t>(i));
+    return values;
+  };
+  static const std::array<float, 256> e4m3 = make(F8E4M3ToF32), e5m2 = make(F8E5M2ToF32);
+  if (dtype == Dtype::kF8E4M3) return &e4m3;
+  return dtype == Dtype::kF8E5M2 ? &e5m2 : nullptr;
+}
+
 // Rows in scratch memory: whole cache lines, and not a multiple of the page size apart.
 std::size_t RowFloats(std::size_t inputs) { return (inputs + 15) / 16 * 16 + 16; }
 
 }  // namespace
 
 StoredProduct::StoredProduct(StoredMatrix matrix, Precision precision, const StoredKernels& kernels)
-    : matrix_(std::move(matrix)), form_(FormOf(precision, matrix_.dtype(), kernels)) {}
+    : matrix_(std::move(matrix)), form_(FormOf(precision, matrix_.dtype(), kernels)) {
+  if (form_ != InputForm::kBlocks) return;
+  block_form_ = BlockFormOf(matrix_.dtype());
+  unpack_ = SelectUnpackBlocks(matrix_.dtype(), kernels.features);
+}
 
 std::size_t StoredProduct::ScratchBytes(std::size_t inputs) {
   return kChunkOutputs * RowFloats(inputs) * sizeof(float);
+}
+
+void StoredProduct::Widen(const StoredKernels& kernels, std::size_t row,
+                          std::span<float> out) const {
+  if (const std::optional<FloatRow> kind = RowKindOf(matrix_.dtype())) {
+    kernels.widen_row(*kind, matrix_.row(row), out.size(), out.data());
+    return;
+  }
+  if (const auto* table = SmallFloats(matrix_.dtype())) {
+    const std::byte* bytes = matrix_.row(row);
+    for (std::size_t t = 0; t < out.size(); ++t) {
+      out[t] = (*table)[static_cast<std::uint8_t>(bytes[t])];
+    }
+    return;
+  }
+  WidenToF32(matrix_.dtype(), {matrix_.row(row), matrix_.row_bytes()}, out);
 }
 
 ChunkWeights StoredProduct::LoadInPlace(std::size_t begin, std::size_t n, FloatRow kind) const {
   ChunkWeights weights;
   weights.n = n;
   weights.kind = kind;
-  for (std::size_t j = 0; j < n; ++j) weights.rows[j] = matrix_.row(begin + j);
+  for (std::size_t j = 0; j < n + kRowsAhead; ++j) {
+    weights.rows[j] = matrix_.row(std::min(begin + j, matrix_.rows() - 1));
+  }
   return weights;
 }
 
-ChunkWeights StoredProduct::LoadF32(std::size_t begin, std::size_t n, float* scratch) const {
+ChunkWeights StoredProduct::LoadF32(const StoredKernels& kernels, std::size_t begin, std::size_t n,
+                                    float* scratch) const {
   ChunkWeights weights;
   weights.n = n;
   const bool round = form_ == InputForm::kRounded && matrix_.dtype() != Dtype::kBf16;
   for (std::size_t j = 0; j < n; ++j) {
     const std::span<float> row(scratch + j * RowFloats(matrix_.cols()), matrix_.cols());
-    WidenToF32(matrix_.dtype(), {matrix_.row(begin + j), matrix_.row_bytes()}, row);
+    Widen(kernels, begin + j, row);
     if (round) {
       for (float& v : row) v = Bf16ToF32(F32ToBf16(v));
     }
     weights.rows[j] = reinterpret_cast<const std::byte*>(row.data());
   }
+  std::fill_n(weights.rows.data() + n, kRowsAhead, weights.rows[n - 1]);
   return weights;
 }
 
@@ -73,10 +111,31 @@ ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, std::size_t b
   weights.n = n;
   weights.kind = FloatRow::kBf16;
   for (std::size_t j = 0; j < n; ++j) {
-    WidenToF32(matrix_.dtype(), {matrix_.row(begin + j), matrix_.row_bytes()}, wide);
+    Widen(kernels, begin + j, wide);
     std::uint16_t* row = rounded + j * stride;
     kernels.round_row(wide.data(), wide.size(), row, wide.size());
     weights.rows[j] = reinterpret_cast<const std::byte*>(row);
+  }
+  std::fill_n(weights.rows.data() + n, kRowsAhead, weights.rows[n - 1]);
+  return weights;
+}
+
+ChunkWeights StoredProduct::LoadPanels(std::size_t begin, std::size_t n, std::byte* scratch) const {
+  const std::size_t k = matrix_.cols();
+  const std::size_t n_scales = k / block_form_.group * kBlockPanelOutputs;
+  ChunkWeights weights;
+  weights.n = n;
+  for (std::size_t first = 0; first < n; first += kBlockPanelOutputs) {
+    std::array<const std::byte*, kBlockPanelOutputs> rows;
+    for (std::size_t j = 0; j < kBlockPanelOutputs; ++j) {
+      rows[j] = matrix_.row(begin + std::min(first + j, n - 1));  // The last one fills the panel.
+    }
+    BlockPanel& panel = weights.panels[first / kBlockPanelOutputs];
+    panel.q = reinterpret_cast<std::uint8_t*>(scratch);
+    panel.scale = reinterpret_cast<float*>(scratch + k * kBlockPanelOutputs);
+    panel.min = panel.scale + n_scales;
+    unpack_(rows.data(), k, panel);
+    scratch += k * kBlockPanelOutputs + 2 * n_scales * sizeof(float);
   }
   return weights;
 }
@@ -84,6 +143,7 @@ ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, std::size_t b
 ChunkWeights StoredProduct::Load(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                                  std::size_t n_rows, std::byte* scratch) const {
   LATTICE_DCHECK(n <= kChunkOutputs && begin + n <= matrix_.rows());
+  if (form_ == InputForm::kBlocks) return LoadPanels(begin, n, scratch);
   const std::optional<FloatRow> kind = RowKindOf(matrix_.dtype());
   if (form_ == InputForm::kBf16) {
     if (kind == FloatRow::kBf16) return LoadInPlace(begin, n, *kind);
@@ -93,14 +153,34 @@ ChunkWeights StoredProduct::Load(const StoredKernels& kernels, std::size_t begin
   if (as_stored && (kind == FloatRow::kF32 || n_rows <= kDotF32PassRows)) {
     return LoadInPlace(begin, n, *kind);
   }
-  return LoadF32(begin, n, reinterpret_cast<float*>(scratch));
+  return LoadF32(kernels, begin, n, reinterpret_cast<float*>(scratch));
 }
 
 void StoredProduct::Multiply(const StoredKernels& kernels, const ChunkWeights& weights,
                              const InputRows& x, std::size_t row, std::size_t n_rows, float* y,
                              std::size_t y_stride) const {
+  if (form_ == InputForm::kBlocks) {
+    const QuantisedRows& all = x.blocks;
+    const QuantisedRows rows = {all.q + row * all.q_stride, all.q_stride,
+                                all.scale + row * all.n_blocks,
+                                all.half_sums + 2 * row * all.n_blocks, all.n_blocks};
+    for (std::size_t first = 0; first < weights.n; first += kBlockPanelOutputs) {
+      kernels.dot_blocks({.x = rows,
+                          .m = n_rows,
+                          .w = &weights.panels[first / kBlockPanelOutputs],
+                          .n = std::min(kBlockPanelOutputs, weights.n - first),
+                          .group = block_form_.group,
+                          .zero = block_form_.zero,
+                          .has_min = block_form_.has_min,
+                          .k = matrix_.cols(),
+                          .y = y + first,
+                          .y_stride = y_stride});
+    }
+    return;
+  }
   if (form_ == InputForm::kBf16) {
-    kernels.dot_bf16->run({.x = x.bf16 + row * x.bf16_stride,
+    kernels.dot_bf16->run({.x = x.bf16,
+                           .x_row = row,
                            .x_stride = x.bf16_stride,
                            .m = n_rows,
                            .w = weights.rows.data(),

@@ -2,21 +2,25 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "kernels/cpu/stored/input_rows.h"
 #include "kernels/cpu/stored/stored_kernels.h"
 #include "kernels/cpu/stored/stored_matrix.h"
+#include "kernels/cpu/unpack_blocks/unpack_blocks.h"
 
 namespace lattice::kernels {
 
 /// Outputs that a worker computes at a time.
 inline constexpr std::size_t kChunkOutputs = 32;
 
-/// A few outputs' weights, ready for the kernels: where they lie, or widened in scratch memory.
+/// A few outputs' weights, ready for the kernels: where they lie, or in scratch memory, widened or
+/// as panels of small integers.
 struct ChunkWeights {
   std::size_t n = 0;
   FloatRow kind = FloatRow::kF32;
-  std::array<const std::byte*, kChunkOutputs> rows = {};
+  std::array<const std::byte*, kChunkOutputs + kRowsAhead> rows = {};
+  std::array<BlockPanel, kChunkOutputs / kBlockPanelOutputs> panels = {};
 };
 
 /// A product x W^T with a matrix that stays where it lies. Bits of an output depend on its weights
@@ -39,13 +43,18 @@ class StoredProduct {
                 std::size_t row, std::size_t n_rows, float* y, std::size_t y_stride) const;
 
  private:
+  void Widen(const StoredKernels& kernels, std::size_t row, std::span<float> out) const;
   ChunkWeights LoadInPlace(std::size_t begin, std::size_t n, FloatRow kind) const;
-  ChunkWeights LoadF32(std::size_t begin, std::size_t n, float* scratch) const;
+  ChunkWeights LoadF32(const StoredKernels& kernels, std::size_t begin, std::size_t n,
+                       float* scratch) const;
   ChunkWeights LoadBf16(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                         std::byte* scratch) const;
+  ChunkWeights LoadPanels(std::size_t begin, std::size_t n, std::byte* scratch) const;
 
   StoredMatrix matrix_;
   InputForm form_;
+  BlockForm block_form_;             // of kBlocks
+  UnpackBlocksFn unpack_ = nullptr;  // of kBlocks
 };
 
 }  // namespace lattice::kernels

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+
+#include "base/cpu_features.h"
+#include "kernels/cpu/dot_blocks/variants.h"
+
+namespace lattice::kernels {
+
+/// Products of rows of x in 8-bit blocks with a panel of block-quantised weights.
+///
+/// For each group g of 16 or 32 weights, with s the scale of x's block and q its integers:
+///   sum   = sum of q * (w - zero), exact in i32
+///   chain = fma(sum, w_scale * s, chain)
+///   chain = fma(w_min, s * (sum of q), chain)          when the format has a minimum
+/// on chain g mod 8, g rising; y = ((c0 + c1) + (c2 + c3)) + ((c4 + c5) + (c6 + c7)). All variants,
+/// and one row and many, add in this order: equal bits.
+/// Errors  none: preconditions only. y aliases no input.
+struct DotBlocksVariant {
+  const char* name;
+  CpuFeatures needs;
+  DotBlocksFn run;
+};
+
+/// All variants of this architecture, fastest first; the last runs anywhere.
+std::span<const DotBlocksVariant> DotBlocksVariants();
+const DotBlocksVariant& SelectDotBlocks(CpuFeatures cpu);
+
+}  // namespace lattice::kernels

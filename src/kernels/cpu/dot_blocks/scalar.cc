@@ -1,0 +1,34 @@
+#include "kernels/cpu/dot_blocks/variants.h"
+
+namespace lattice::kernels {
+namespace {
+
+float Output(const DotBlocksArgs& a, std::size_t i, std::size_t j) {
+  float chain[kBlockChains] = {};
+  const std::int8_t* x = a.x.q + i * a.x.q_stride;
+  for (std::size_t g = 0; g < a.k / a.group; ++g) {
+    std::int32_t sum = 0, sum_of_x = 0;
+    for (std::size_t t = g * a.group; t < (g + 1) * a.group; ++t) {
+      const std::int32_t w = a.w->q[(t / 4 * kBlockPanelOutputs + j) * 4 + t % 4];
+      sum += x[t] * (w - a.zero);
+      sum_of_x += x[t];
+    }
+    const float s = a.x.scale[i * a.x.n_blocks + g * a.group / kInputBlock];
+    const std::size_t at = g * kBlockPanelOutputs + j;
+    float& c = chain[g % kBlockChains];
+    c = __builtin_fmaf(static_cast<float>(sum), a.w->scale[at] * s, c);
+    if (a.has_min) c = __builtin_fmaf(a.w->min[at], s * static_cast<float>(sum_of_x), c);
+  }
+  return ((chain[0] + chain[1]) + (chain[2] + chain[3])) +
+         ((chain[4] + chain[5]) + (chain[6] + chain[7]));
+}
+
+}  // namespace
+
+void DotBlocksScalar(const DotBlocksArgs& a) {
+  for (std::size_t i = 0; i < a.m; ++i) {
+    for (std::size_t j = 0; j < a.n; ++j) a.y[i * a.y_stride + j] = Output(a, i, j);
+  }
+}
+
+}  // namespace lattice::kernels

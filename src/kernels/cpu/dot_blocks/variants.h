@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/quantise_blocks/variants.h"
+#include "kernels/cpu/unpack_blocks/variants.h"
+
+namespace lattice::kernels {
+
+/// Chains of additions that the groups of an output take turns in.
+inline constexpr std::size_t kBlockChains = 8;
+
+/// Rows of x as quantise_blocks leaves them.
+struct QuantisedRows {
+  const std::int8_t* q = nullptr;  ///< 64-byte aligned rows
+  std::size_t q_stride = 0;
+  const float* scale = nullptr;  ///< of 32 inputs
+  const std::int32_t* half_sums = nullptr;
+  std::size_t n_blocks = 0;  ///< of a row: the stride of scale, and half of that of half_sums
+};
+
+/// y[i * y_stride + j] for m rows of x and n outputs; see dot_blocks.h.
+struct DotBlocksArgs {
+  QuantisedRows x;
+  std::size_t m = 0;
+  const BlockPanel* w = nullptr;
+  std::size_t n = 0;       ///< outputs that exist, at most sixteen
+  std::size_t group = 32;  ///< 16 or 32
+  std::int32_t zero = 0;
+  bool has_min = false;
+  std::size_t k = 0;  ///< a multiple of 32
+  float* y = nullptr;
+  std::size_t y_stride = 0;
+};
+using DotBlocksFn = void (*)(const DotBlocksArgs& args);
+
+void DotBlocksScalar(const DotBlocksArgs& args);
+void DotBlocksAvx2(const DotBlocksArgs& args);
+void DotBlocksAvxVnni(const DotBlocksArgs& args);
+void DotBlocksAvx512Vnni(const DotBlocksArgs& args);
+void DotBlocksNeon(const DotBlocksArgs& args);
+void DotBlocksNeonDotprod(const DotBlocksArgs& args);
+
+}  // namespace lattice::kernels
