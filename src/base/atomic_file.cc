@@ -8,6 +8,8 @@
 #include <cstring>
 #include <random>
 
+#include "base/files.h"
+
 namespace lattice {
 namespace {
 
@@ -16,16 +18,6 @@ Error SystemError(const std::filesystem::path& file, const char* doing) {
   const bool full = code == ENOSPC || code == EDQUOT || code == EMFILE || code == ENFILE;
   return Error{full ? ErrorCode::kResourceExhausted : ErrorCode::kInvalidArgument,
                std::string("cannot ") + doing + " " + file.string() + ": " + std::strerror(code)};
-}
-
-// The rename itself must survive a power cut. A folder that cannot be opened is no reason to fail:
-// the new file is in place.
-void SyncFolder(const std::filesystem::path& file) {
-  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);
-  close(fd);
 }
 
 }  // namespace
@@ -88,7 +80,9 @@ Status AtomicFile::Commit() {
   if (fsync(fd_) != 0) return SystemError(temporary_, "write");
   if (rename(temporary_.c_str(), file_.c_str()) != 0) return SystemError(file_, "replace");
   close(std::exchange(fd_, -1));
-  SyncFolder(file_);
+  // The rename itself must survive a power cut. A folder that cannot be synced is no reason to
+  // fail: the new file is in place.
+  static_cast<void>(SyncFolder(file_.has_parent_path() ? file_.parent_path() : "."));
   return Ok();
 }
 

@@ -16,4 +16,7 @@ Result<std::string> ReadFile(const std::filesystem::path& file, std::size_t max_
 /// writes a temporary file beside it, syncs, renames, syncs the folder.
 Status WriteFileAtomically(const std::filesystem::path& file, std::string_view content);
 
+/// Makes the folder's list of names safe against a power cut.
+Status SyncFolder(const std::filesystem::path& folder);
+
 }  // namespace lattice

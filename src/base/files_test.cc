@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "base/input_file.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 
@@ -85,10 +87,35 @@ TEST_F(FilesTest, MissingFolderPipeAndEmpty) {
   EXPECT_FALSE(WriteFileAtomically(folder_ / "none" / "f", "x").has_value());
 }
 
-TEST_F(FilesTest, Sha256OfKnownText) {
-  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "abc"));
-  EXPECT_EQ(*Sha256OfFile(folder_ / "f"),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+TEST_F(FilesTest, AFileThatIsCutWhileItIsReadIsAnError) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "1234567890"));
+  const auto file = InputFile::Open(folder_ / "f");
+  ASSERT_TRUE(file.has_value());
+  std::array<std::byte, 4> bytes{};
+  ASSERT_TRUE(file->Read(6, bytes));
+  EXPECT_EQ(bytes[3], std::byte{'0'});
+  std::filesystem::resize_file(folder_ / "f", 9);
+  const Status status = file->Read(6, bytes);
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code, ErrorCode::kCorruptData);
+  EXPECT_NE(status.error().message.find("9 of 10 bytes"), std::string::npos);
+}
+
+TEST_F(FilesTest, SyncingAFolderThatIsNotThereIsAnError) {
+  EXPECT_TRUE(SyncFolder(folder_));
+  EXPECT_FALSE(SyncFolder(folder_ / "none"));
+}
+
+TEST(Sha256Test, KnownText) {
+  Sha256 hash;
+  hash.Update("a");
+  hash.Update("bc");
+  const std::string digits = ToHex(hash.Finish());
+  EXPECT_EQ(digits, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_TRUE(IsHex(digits, 64));
+  EXPECT_FALSE(IsHex(digits, 63));
+  EXPECT_FALSE(IsHex("BA", 2));
+  EXPECT_FALSE(IsHex("g0", 2));
 }
 
 }  // namespace

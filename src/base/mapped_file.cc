@@ -1,8 +1,6 @@
 #include "base/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,45 +8,19 @@
 #include <cstring>
 #include <string>
 
+#include "base/input_file.h"
+
 namespace lattice {
-namespace {
-
-Error SystemError(const std::filesystem::path& file, const char* doing) {
-  const int code = errno;
-  return Error{
-      code == ENOENT || code == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument,
-      std::string("cannot ") + doing + " " + file.string() + ": " + std::strerror(code)};
-}
-
-}  // namespace
 
 Result<MappedFile> MappedFile::Open(const std::filesystem::path& file) {
-  // O_NONBLOCK: opening a pipe must not wait for its writer.
-  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return SystemError(file, "open");
-  struct stat info = {};
-  if (fstat(fd, &info) != 0) {
-    Error error = SystemError(file, "examine");
-    close(fd);
-    return error;
-  }
-  if (!S_ISREG(info.st_mode)) {
-    close(fd);
-    return Error{ErrorCode::kInvalidArgument, file.string() + " is not a regular file"};
-  }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  if (size == 0) {  // mmap refuses empty mappings.
-    close(fd);
-    return MappedFile(nullptr, 0);
-  }
-  void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+  LATTICE_TRY(const InputFile opened, InputFile::Open(file));
+  if (opened.size() == 0) return MappedFile(nullptr, 0);  // mmap refuses empty mappings
+  void* data = mmap(nullptr, opened.size(), PROT_READ, MAP_SHARED, opened.descriptor(), 0);
   if (data == MAP_FAILED) {
-    Error error = SystemError(file, "map");
-    close(fd);
-    return error;
+    return Error{ErrorCode::kInvalidArgument,
+                 "cannot map " + file.string() + ": " + std::strerror(errno)};
   }
-  close(fd);
-  return MappedFile(static_cast<const std::byte*>(data), size);
+  return MappedFile(static_cast<const std::byte*>(data), opened.size());
 }
 
 MappedFile::~MappedFile() {

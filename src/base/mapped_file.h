@@ -10,10 +10,14 @@
 namespace lattice {
 
 /// A regular file mapped for reading. Move-only; the view lives as long as the object.
+///
+/// The file may be replaced or removed meanwhile: the view keeps the old bytes. Cutting it short in
+/// place is another matter: the system then ends the process (SIGBUS) at the next look at the
+/// missing bytes, and no check before can prevent that. So this is for weights, which are too large
+/// to copy; whatever is read once goes through InputFile, where a cut is an error.
 class MappedFile {
  public:
-  /// kNotFound when there is no such file; kInvalidArgument when it is not a regular file (a
-  /// folder, a device, a pipe: opening those could block).
+  /// Errors as InputFile::Open's; kInvalidArgument also when the system grants no mapping.
   static Result<MappedFile> Open(const std::filesystem::path& file);
 
   MappedFile(MappedFile&& other) noexcept

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/mapped_file.h"
 #include "lattice/check.h"
 
 namespace lattice {
@@ -49,17 +48,10 @@ std::string ToHex(std::span<const std::byte> bytes) {
   return text;
 }
 
-Result<std::string> Sha256OfFile(const std::filesystem::path& file) {
-  LATTICE_TRY(const MappedFile mapped, MappedFile::Open(file));
-  constexpr std::size_t kStep = std::size_t{8} << 20;
-  Sha256 hash;
-  const auto bytes = mapped.bytes();
-  for (std::size_t at = 0; at < bytes.size(); at += kStep) {
-    const auto part = bytes.subspan(at, std::min(kStep, bytes.size() - at));
-    hash.Update(part);
-    mapped.Release(part);
-  }
-  return ToHex(hash.Finish());
+bool IsHex(std::string_view text, std::size_t n_digits) {
+  return text.size() == n_digits && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
 }
 
 }  // namespace lattice

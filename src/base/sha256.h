@@ -2,13 +2,10 @@
 
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include "lattice/result.h"
 
 namespace lattice {
 
@@ -33,7 +30,7 @@ class Sha256 {
 /// Lower-case hexadecimal digits of `bytes`.
 std::string ToHex(std::span<const std::byte> bytes);
 
-/// The digest of a whole file, as hexadecimal digits.
-Result<std::string> Sha256OfFile(const std::filesystem::path& file);
+/// Whether `text` is `n_digits` such digits and nothing else.
+bool IsHex(std::string_view text, std::size_t n_digits);
 
 }  // namespace lattice

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <vector>
 
-#include "base/mapped_file.h"
+#include "base/input_file.h"
 #include "base/sha256.h"
 #include "lattice/check.h"
 
@@ -39,23 +40,23 @@ class Sha1 {
 }  // namespace
 
 Result<FileHashes> HashFile(const std::filesystem::path& file, const std::stop_token& stop) {
-  constexpr std::size_t kStep = std::size_t{4} << 20;
-  LATTICE_TRY(const MappedFile mapped, MappedFile::Open(file));
-  const auto bytes = mapped.bytes();
-  const std::string header = "blob " + std::to_string(bytes.size()) + '\0';
+  constexpr std::size_t kStep = std::size_t{1} << 20;
+  LATTICE_TRY(const InputFile input, InputFile::Open(file));
+  const std::string header = "blob " + std::to_string(input.size()) + '\0';
+  std::vector<std::byte> buffer(std::min(kStep, input.size()));
   Sha256 sha256;
   Sha1 git_blob;
   git_blob.Update(std::as_bytes(std::span(header)));
-  for (std::size_t at = 0; at < bytes.size(); at += kStep) {
+  for (std::size_t at = 0; at < input.size(); at += kStep) {
     if (stop.stop_requested()) {
       return Error{ErrorCode::kCancelled, "cancelled while checking " + file.string()};
     }
-    const auto part = bytes.subspan(at, std::min(kStep, bytes.size() - at));
+    const auto part = std::span(buffer).first(std::min(kStep, input.size() - at));
+    LATTICE_TRY_VOID(input.Read(at, part));
     sha256.Update(part);
     git_blob.Update(part);
-    mapped.Release(part);
   }
-  return FileHashes{bytes.size(), ToHex(sha256.Finish()), git_blob.Finish()};
+  return FileHashes{input.size(), ToHex(sha256.Finish()), git_blob.Finish()};
 }
 
 }  // namespace lattice::hub

@@ -1,10 +1,5 @@
 #include "hub/folders.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <random>
 #include <string>
 #include <system_error>
@@ -34,16 +29,6 @@ Status RemoveFolder(const fs::path& folder) {
   if (!code) return Ok();
   return Error{ErrorCode::kInvalidArgument,
                "cannot remove " + folder.string() + ": " + code.message()};
-}
-
-Status SyncFolder(const fs::path& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && fsync(fd) == 0;
-  const int code = errno;
-  if (fd >= 0) close(fd);
-  if (synced) return Ok();
-  return Error{ErrorCode::kInvalidArgument,
-               "cannot sync folder " + folder.string() + ": " + std::strerror(code)};
 }
 
 }  // namespace lattice::hub

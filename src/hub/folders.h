@@ -13,7 +13,4 @@ Status MakeFolders(const std::filesystem::path& folder);
 /// nothing.
 Status RemoveFolder(const std::filesystem::path& folder);
 
-/// Makes the folder's list of names safe against a power cut.
-Status SyncFolder(const std::filesystem::path& folder);
-
 }  // namespace lattice::hub

@@ -6,18 +6,13 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/sha256.h"
 #include "hub/file_paths.h"
 
 namespace lattice::hub {
 namespace {
 
 constexpr std::size_t kMaxFiles = 20'000;
-
-bool IsHex(std::string_view text, std::size_t n_digits) {
-  return text.size() == n_digits && std::ranges::all_of(text, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
 
 /// A name that no honest listing holds; a name that is merely odd is left alone, and not fetched.
 bool IsHostile(std::string_view path) {

@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <boost/json.hpp>
 #include <limits>
 #include <system_error>
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "hub/file_paths.h"
 #include "hub/model_cache.h"
 
@@ -16,12 +16,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kFormatVersion = 1;
 constexpr std::size_t kMaxManifestBytes = std::size_t{4} << 20;
 
-bool IsSha256Text(std::string_view text) {
-  return text.size() == 64 && std::ranges::all_of(text, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
-
 Result<CachedFile> ParseFile(const JsonView& entry) {
   CachedFile file;
   LATTICE_TRY(const JsonView path, entry.Get("path"));
@@ -32,7 +26,7 @@ Result<CachedFile> ParseFile(const JsonView& entry) {
   file.size = static_cast<std::uint64_t>(n);
   LATTICE_TRY(const JsonView hash, entry.Get("sha256"));
   LATTICE_TRY(file.sha256, hash.String());
-  if (!IsSha256Text(file.sha256)) return hash.Complain("expected 64 hexadecimal digits");
+  if (!IsHex(file.sha256, 64)) return hash.Complain("expected 64 hexadecimal digits");
   return file;
 }
 
