@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "tokenizers/aligned_text.h"
 #include "tokenizers/char_index.h"
 #include "tokenizers/sentencepiece_model.h"
 #include "tokenizers/sentencepiece_normalizer.h"
@@ -18,8 +19,6 @@ using Type = SentencePieceModel::Type;
 
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-// Positions are 32 bits wide.
-constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 
 /// A SentencePiece file as its own library reads it. Such a file has no template and no special
 /// tokens in texts: the options about them change nothing. Decoding never shows control pieces.
