@@ -34,7 +34,9 @@ struct EmbedRequest {
   std::optional<Pooling> pooling;     ///< Instead of what the model's files say.
   std::optional<bool> normalize;      ///< Unit length; default: what the model's files say.
   bool special_as_text = false;       ///< "[SEP]" in a text is five characters, not a token.
-  std::stop_token stop;               ///< Looked at between batches: kCancelled.
+  /// Looked at between batches: kCancelled. A download that others may wait for, too, goes on: see
+  /// EmbeddingServiceOptions::stop.
+  std::stop_token stop;
   /// Called as texts are finished, from the calling thread.
   std::function<void(std::size_t done, std::size_t total)> progress;
 };
@@ -122,6 +124,7 @@ struct EmbeddingServiceOptions {
   bool offline = false;              ///< Never fetch a model that is missing.
   std::string hub_endpoint;          ///< Empty: the public hub.
   std::string hub_token;             ///< Sent to hub_endpoint's host only.
+  std::stop_token stop;              ///< Ends the download of a missing model: kCancelled.
   /// Remarks and download progress; may be empty.
   std::function<void(std::string_view message)> log;
   std::function<void(std::string_view what, std::size_t done, std::size_t total)> progress;

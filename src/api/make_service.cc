@@ -31,6 +31,7 @@ hub::HubOptions HubOptionsOf(EmbeddingServiceOptions& options) {
   hub.endpoint = std::move(options.hub_endpoint);
   hub.token = std::move(options.hub_token);
   hub.offline = options.offline;
+  hub.stop = std::move(options.stop);
   if (options.log) {
     hub.log = [log = std::move(options.log)](LogLevel level, std::string_view message) {
       if (level != LogLevel::kDebug) log(message);

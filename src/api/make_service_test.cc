@@ -68,6 +68,20 @@ TEST(MakeServiceTest, AModelThatIsNotThereIsNotFoundOffline) {
   }
 }
 
+TEST(MakeServiceTest, AStopEndsTheSearchForAModel) {
+  std::stop_source stop;
+  EmbeddingServiceOptions options;
+  options.model_cache = std::filesystem::temp_directory_path() / "lattice-no-such-cache";
+  options.hub_endpoint = "http://127.0.0.1:9";
+  options.stop = stop.get_token();
+  const auto service = MakeEmbeddingService(options);
+  ASSERT_TRUE(service);
+  stop.request_stop();
+  const auto result = (*service)->Describe("someone/model");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kCancelled) << result.error().message;
+}
+
 TEST(MakeServiceTest, VersionIsThatOfTheProject) { EXPECT_STREQ(Version(), LATTICE_VERSION); }
 
 }  // namespace

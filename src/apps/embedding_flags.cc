@@ -61,6 +61,7 @@ Result<std::unique_ptr<EmbeddingService>> OpenService(const EmbeddingFlags& flag
   options.offline = context.environment.offline;
   options.hub_endpoint = context.environment.hub_endpoint;
   options.hub_token = context.environment.hub_token;
+  options.stop = context.stop;
   options.n_threads = flags.threads;
   options.instruction_set = context.instruction_set;
   LATTICE_TRY(options.precision, ParsePrecision(flags.precision));
