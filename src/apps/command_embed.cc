@@ -47,8 +47,8 @@ Result<EmbedRequest> MakeRequest(const Arguments& arguments, const AppContext& c
   return request;
 }
 
-void RemarkOnTruncation(const AppContext& context, const std::vector<TextUsage>& usage) {
-  const auto remark = TruncationRemark(usage);
+void RemarkOnTruncation(const AppContext& context, std::size_t n_truncated, std::size_t n_texts) {
+  const auto remark = TruncationRemark(n_truncated, n_texts);
   const LogSink log = context.Log();
   if (remark && log) log(LogLevel::kWarning, *remark);
 }
@@ -69,23 +69,22 @@ Status Embed(const Arguments& arguments, const AppContext& context) {
   if (!context.quiet && (input.total() == 0 || input.total() > kWindow)) {
     progress = MakeProgressSink(ProgressUnit::kItems);
   }
-  std::size_t n_done = 0;
+  std::size_t n_done = 0, n_truncated = 0;
   if (progress) {
     request.progress = [&](std::size_t done, std::size_t) {
       progress("embedding", n_done + done, input.total());
     };
   }
-  std::vector<TextUsage> usage;
   while (true) {
     LATTICE_TRY(const std::vector<std::string> texts, input.Next(kWindow));
     if (texts.empty()) break;
     LATTICE_TRY(const Embeddings embeddings, service->Embed(texts, request));
     LATTICE_TRY_VOID(output->Append(texts, embeddings));
-    usage.insert(usage.end(), embeddings.usage.begin(), embeddings.usage.end());
+    n_truncated += CountTruncated(embeddings.usage);
     n_done += texts.size();
   }
   LATTICE_TRY_VOID(output->Finish());
-  RemarkOnTruncation(context, usage);
+  RemarkOnTruncation(context, n_truncated, n_done);
   return Ok();
 }
 

@@ -69,9 +69,9 @@ Status Rerank(const Arguments& arguments, const AppContext& context) {
   request.instruction = arguments.instruction;
   request.stop = context.stop;
   LATTICE_TRY(const std::vector<RerankScore> scores, service->Rerank(texts, request));
-  std::vector<TextUsage> usage;
-  for (const RerankScore& score : scores) usage.push_back(score.usage);
-  if (const auto remark = TruncationRemark(usage)) {
+  const auto n_truncated = std::ranges::count_if(
+      scores, [](const RerankScore& score) { return score.usage.truncated(); });
+  if (const auto remark = TruncationRemark(static_cast<std::size_t>(n_truncated), scores.size())) {
     if (const LogSink log = context.Log()) log(LogLevel::kWarning, *remark);
   }
   const std::vector<std::size_t> order = Ranking(scores, arguments.top);

@@ -26,7 +26,7 @@ Status Compare(const Arguments& arguments, const AppContext& context) {
   const std::array<std::string, 2> texts = {arguments.first, arguments.second};
   LATTICE_TRY(const Embeddings vectors, service->Embed(texts, request));
   LATTICE_TRY(const float cosine, VectorOps().Cosine(vectors[0], vectors[1]));
-  if (const auto remark = TruncationRemark(vectors.usage)) {
+  if (const auto remark = TruncationRemark(CountTruncated(vectors.usage), texts.size())) {
     if (const LogSink log = context.Log()) log(LogLevel::kWarning, *remark);
   }
   if (!arguments.json) {

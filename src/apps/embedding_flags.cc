@@ -84,11 +84,13 @@ std::string_view PoolingName(Pooling pooling) {
   return found == std::end(kPoolings) ? "unknown" : found->name;
 }
 
-std::optional<std::string> TruncationRemark(std::span<const TextUsage> usage) {
-  const auto n = std::count_if(usage.begin(), usage.end(),
-                               [](const TextUsage& text) { return text.truncated(); });
-  if (n == 0) return std::nullopt;
-  return std::to_string(n) + " of " + std::to_string(usage.size()) +
+std::size_t CountTruncated(std::span<const TextUsage> usage) {
+  return static_cast<std::size_t>(std::ranges::count_if(usage, &TextUsage::truncated));
+}
+
+std::optional<std::string> TruncationRemark(std::size_t n_truncated, std::size_t n_texts) {
+  if (n_truncated == 0) return std::nullopt;
+  return std::to_string(n_truncated) + " of " + std::to_string(n_texts) +
          " texts were longer than the model reads and were cut";
 }
 

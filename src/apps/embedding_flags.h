@@ -33,6 +33,7 @@ Result<Pooling> ParsePooling(std::string_view name);
 std::string_view PoolingName(Pooling pooling);
 
 /// "3 of 10 texts were cut to fit the model", or nothing.
-std::optional<std::string> TruncationRemark(std::span<const TextUsage> usage);
+std::optional<std::string> TruncationRemark(std::size_t n_truncated, std::size_t n_texts);
+std::size_t CountTruncated(std::span<const TextUsage> usage);
 
 }  // namespace lattice::apps

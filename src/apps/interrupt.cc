@@ -19,7 +19,7 @@ sigset_t Watched() {
   return set;
 }
 
-void Watch(const std::stop_token& watcher_stop, std::stop_source work) {
+void Watch(const std::stop_token& watcher_stop, const std::stop_source& work) {
   const sigset_t set = Watched();
   const timespec wait{0, 100'000'000};
   while (!watcher_stop.stop_requested()) {
