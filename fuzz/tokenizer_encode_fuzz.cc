@@ -80,9 +80,9 @@ std::vector<std::shared_ptr<const Tokenizer>> LoadAll() {
 
 // The first byte chooses a tokenizer, the rest is its text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const auto tokenizers = LoadAll();
+  static const auto kTokenizers = LoadAll();
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
-  lattice::tokenizers::CheckTokenizer(*tokenizers[data[0] % tokenizers.size()], text);
+  lattice::tokenizers::CheckTokenizer(*kTokenizers[data[0] % kTokenizers.size()], text);
   return 0;
 }

@@ -43,7 +43,7 @@ class NativeService final : public EmbeddingService {
     return model->Rerank(documents, request);
   }
 
-  bool Unload(std::string_view name) override;
+  bool Unload(std::string_view asked) override;
 
  private:
   // A name that was asked for. `model` is guarded by the service's lock, so that looking never
@@ -57,7 +57,7 @@ class NativeService final : public EmbeddingService {
   std::string NameOf(std::string_view name) const {
     return std::string(name.empty() ? std::string_view(default_model_) : name);
   }
-  Result<ModelPtr> Find(std::string_view name);
+  Result<ModelPtr> Find(std::string_view asked);
   Result<ModelPtr> LoadInto(const SlotPtr& slot, const std::string& name);
   void Forget(const std::string& name, const SlotPtr& slot);
 

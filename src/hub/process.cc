@@ -13,7 +13,7 @@
 #include <cstring>
 #include <thread>
 
-extern "C" char** environ;
+extern "C" char** environ;  // NOLINT: POSIX leaves the declaration to programs
 
 namespace lattice::hub {
 namespace {

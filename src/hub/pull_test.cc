@@ -39,7 +39,7 @@ class PullTest : public testing::Test {
 };
 
 /// Answers the first `n` requests for the weights with `response`, and counts them.
-TestHub::Fault FirstWeights(int n, TestResponse response) {
+TestHub::Fault FirstWeights(int n, const TestResponse& response) {
   const auto count = std::make_shared<std::atomic<int>>(0);
   return [=](const TestRequest& request) -> std::optional<TestResponse> {
     if (!request.target.ends_with("model.safetensors") || (*count)++ >= n) return std::nullopt;

@@ -74,7 +74,8 @@ TEST_F(WheelTest, ATargetThatLeavesTheFolderIsRefused) {
 }
 
 TEST_F(WheelTest, LinksFoldersAndDevicesAreRefused) {
-  for (const mode_t kind : {S_IFLNK, S_IFDIR, S_IFCHR, S_IFIFO}) {
+  constexpr mode_t kKinds[] = {S_IFLNK, S_IFDIR, S_IFCHR, S_IFIFO};
+  for (const mode_t kind : kKinds) {
     const auto files = Unpack({{"x", "{}", kind | 0777u}}, Member("x", "{}"));
     ASSERT_FALSE(files);
     EXPECT_EQ(files.error().code, ErrorCode::kCorruptData);

@@ -158,7 +158,7 @@ class Fuse : public Decoder {
   Status Apply(Tokens& tokens) const override {
     std::string all;
     for (const std::string& token : tokens) all += token;
-    tokens.assign(1, std::move(all));
+    tokens.assign(1, all);
     return Ok();
   }
 };

@@ -16,15 +16,12 @@
 #include "values.h"
 #include "weights/safetensors_writer.h"
 
+namespace lattice::random_model {
 namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
-using namespace lattice::random_model;
-using lattice::Dtype;
-using lattice::Result;
-using lattice::Status;
-using lattice::weights::SafetensorsWriter;
+using weights::SafetensorsWriter;
 
 struct Arguments {
   std::string shape, config, folder, tokenizer_from, dtype = "f32";
@@ -32,7 +29,7 @@ struct Arguments {
 };
 
 Status WriteText(const fs::path& file, const json::value& value) {
-  return lattice::WriteFileAtomically(file, json::serialize(value) + "\n");
+  return WriteFileAtomically(file, json::serialize(value) + "\n");
 }
 
 /// The files of an embedding pipeline: pooling, then unit length.
@@ -54,7 +51,7 @@ Status WritePipeline(const json::object& config, std::string_view pooling, const
 
 Status WriteSafetensors(const std::vector<TensorPlan>& tensors, Dtype dtype, std::uint64_t seed,
                         const fs::path& file) {
-  std::vector<lattice::weights::TensorSpec> specs;
+  std::vector<weights::TensorSpec> specs;
   for (const TensorPlan& tensor : tensors) specs.push_back({tensor.name, dtype, tensor.shape});
   LATTICE_TRY(SafetensorsWriter writer, SafetensorsWriter::Create(file, specs));
   for (const TensorPlan& tensor : tensors) {
@@ -66,10 +63,10 @@ Status WriteSafetensors(const std::vector<TensorPlan>& tensors, Dtype dtype, std
 
 Result<json::object> ReadConfig(const Arguments& arguments) {
   if (arguments.config.empty()) return *ShapeConfig(arguments.shape);
-  LATTICE_TRY(const std::string text, lattice::ReadFile(arguments.config, std::size_t{1} << 20));
-  LATTICE_TRY(const json::value value, lattice::ParseJson(text));
+  LATTICE_TRY(const std::string text, ReadFile(arguments.config, std::size_t{1} << 20));
+  LATTICE_TRY(const json::value value, ParseJson(text));
   if (value.is_object()) return value.as_object();
-  return lattice::Error{lattice::ErrorCode::kCorruptData, arguments.config + ": no JSON object"};
+  return Error{ErrorCode::kCorruptData, arguments.config + ": no JSON object"};
 }
 
 void CopyTokenizer(const fs::path& from, const fs::path& to) {
@@ -95,9 +92,7 @@ Status Write(const Arguments& arguments) {
   return WriteSafetensors(tensors, dtype, arguments.seed, folder / "model.safetensors");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   CLI::App app("Writes a model of a known shape, or of any config.json, with random weights.");
   Arguments arguments;
   app.add_option("shape", arguments.shape, "A shape, or 'config' with --config")
@@ -122,3 +117,8 @@ int main(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace
+}  // namespace lattice::random_model
+
+int main(int argc, char** argv) { return lattice::random_model::Run(argc, argv); }

@@ -122,7 +122,7 @@ TEST_P(DotVariantTest, StaysWithinTheStatedErrorOfF64) {
       distance += (x - y) * (x - y);
       norm += y * y;
     }
-    const double roundings = static_cast<double>((n + 63) / 64 + 7);
+    const double roundings = static_cast<double>((n + 63) / 64) + 7;
     const auto r = Results(*GetParam().fns, a.data(), b.data(), n);
     ASSERT_NEAR(r[0], dot, roundings * kUnit * magnitude) << n;
     ASSERT_NEAR(r[1], distance, (roundings + 3) * kUnit * distance) << n;

@@ -82,7 +82,7 @@ class Problem {
 TEST(GemmBf16Test, EveryVariantIsCloseToTheExactSum) {
   for (const GemmBf16Variant& variant : GemmBf16Variants()) {
     if (!CpuFeatures::Detect().Has(variant.needs)) continue;
-    for (const std::size_t k : {32, 384, 1536}) {
+    for (const std::size_t k : {32u, 384u, 1536u}) {
       const std::size_t m = 13, n = 70;
       const Problem problem(m, n, k, static_cast<unsigned>(k));
       const std::vector<float> y = problem.Run(variant, false);
@@ -103,7 +103,7 @@ TEST(GemmBf16Test, VariantsWithoutBf16InstructionsGiveTheBitsOfScalar) {
   for (const GemmBf16Variant& variant : GemmBf16Variants()) {
     if (!CpuFeatures::Detect().Has(variant.needs) || !variant.exact_order) continue;
     for (std::size_t m = 1; m <= 33; ++m) {
-      for (const std::size_t n : {1, 15, 32, 33, 77}) {
+      for (const std::size_t n : {1u, 15u, 32u, 33u, 77u}) {
         const std::size_t k = (m + n) % 5 == 0 ? 256 : 64;
         const Problem problem(m, n, k, static_cast<unsigned>(m * 1000 + n));
         for (const bool residual : {false, true}) {
@@ -118,7 +118,7 @@ TEST(GemmBf16Test, VariantsWithoutBf16InstructionsGiveTheBitsOfScalar) {
 TEST(GemmBf16Test, ARowAloneHasTheBitsOfTheRowInABatch) {
   for (const GemmBf16Variant& variant : GemmBf16Variants()) {
     if (!CpuFeatures::Detect().Has(variant.needs)) continue;
-    for (const std::size_t m : {2, 7, 29, 33}) {
+    for (const std::size_t m : {2u, 7u, 29u, 33u}) {
       const std::size_t n = 70;
       const Problem problem(m, n, 384, 5);
       const std::vector<float> all = problem.Run(variant, true);

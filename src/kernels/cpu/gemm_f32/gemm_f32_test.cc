@@ -85,8 +85,8 @@ TEST(GemmF32Test, EveryVariantGivesTheBitsOfScalar) {
   for (const GemmF32Variant& variant : GemmF32Variants()) {
     if (!cpu.Has(variant.needs)) continue;
     for (std::size_t m = 1; m <= 33; ++m) {
-      for (const std::size_t n : {1, 15, 16, 31, 32, 33, 77, 96}) {
-        for (const std::size_t k : {1, 2, 3, 7, 64, 255, 256, 257, 300, 517}) {
+      for (const std::size_t n : {1u, 15u, 16u, 31u, 32u, 33u, 77u, 96u}) {
+        for (const std::size_t k : {1u, 2u, 3u, 7u, 64u, 255u, 256u, 257u, 300u, 517u}) {
           if (k > 64 && (m * 7 + n) % 5 != 0)
             continue;  // A fifth of the large ones: seconds, not minutes.
           const Problem problem(m, n, k, static_cast<unsigned>(m * 1000 + n * 31 + k));
@@ -117,7 +117,7 @@ TEST(GemmF32Test, ARowAloneHasTheBitsOfTheRowInABatch) {
 }
 
 TEST(GemmF32Test, ScalarIsCloseToTheExactSum) {
-  for (const std::size_t k : {1, 100, 384, 1536, 3072}) {
+  for (const std::size_t k : {1u, 100u, 384u, 1536u, 3072u}) {
     const std::size_t m = 3, n = 40;
     const Problem problem(m, n, k, static_cast<unsigned>(k));
     const std::vector<float> y = problem.Run(GemmF32Scalar, false);

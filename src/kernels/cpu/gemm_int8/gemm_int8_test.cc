@@ -106,7 +106,7 @@ TEST(GemmInt8Test, EveryVariantGivesTheBitsOfScalar) {
   for (const GemmInt8Variant& variant : GemmInt8Variants()) {
     if (!cpu.Has(variant.needs)) continue;
     for (std::size_t m = 1; m <= 33; ++m) {
-      for (const std::size_t n : {1, 7, 8, 15, 16, 31, 32, 33, 77, 96}) {
+      for (const std::size_t n : {1u, 7u, 8u, 15u, 16u, 31u, 32u, 33u, 77u, 96u}) {
         const std::size_t k = (m + n) % 7 == 0 ? 384 : (m + n) % 3 == 0 ? 192 : 64;
         const Problem problem(m, n, k, static_cast<unsigned>(m * 1000 + n * 31 + k));
         for (const bool residual : {false, true}) {
