@@ -43,6 +43,11 @@ std::size_t SkipSpacesRight(std::string_view text, std::size_t at) {
   return at;
 }
 
+Error TooLong(const std::string& where, std::size_t n_bytes) {
+  return {ErrorCode::kCorruptData, where + ": " + std::to_string(n_bytes) + " bytes; the most is " +
+                                       std::to_string(kMaxTokenBytes)};
+}
+
 Result<AddedToken> ReadToken(const JsonView& spec, std::size_t end_id) {
   AddedToken token;
   LATTICE_TRY(const JsonView id, spec.Get("id"));
@@ -50,10 +55,7 @@ Result<AddedToken> ReadToken(const JsonView& spec, std::size_t end_id) {
   token.id = static_cast<TokenId>(number);
   LATTICE_TRY(const JsonView content, spec.Get("content"));
   LATTICE_TRY(const std::string_view text, content.String());
-  if (text.size() > kMaxTokenBytes) {
-    return Error{ErrorCode::kCorruptData,
-                 content.where() + ": " + std::to_string(text.size()) + " bytes; the most is 1024"};
-  }
+  if (text.size() > kMaxTokenBytes) return TooLong(content.where(), text.size());
   token.content = text;
   LATTICE_TRY(token.special, spec.BoolOr("special", false));
   LATTICE_TRY(token.normalized, spec.BoolOr("normalized", !token.special));
@@ -64,6 +66,12 @@ Result<AddedToken> ReadToken(const JsonView& spec, std::size_t end_id) {
 }
 
 }  // namespace
+
+bool Touches(std::span<const Span> ranges, Span span) {
+  const auto first = std::ranges::partition_point(
+      ranges, [&](const Span& range) { return range.end <= span.begin; });
+  return first != ranges.end() && first->begin < span.end;
+}
 
 void StringSet::Add(std::string_view text, std::uint32_t value) {
   if (!text.empty()) strings_.emplace_back(text, value);
@@ -108,7 +116,8 @@ const StringSet::Node* StringSet::Child(const Node& node, unsigned char byte) co
   return at != last && at->byte == byte ? at : nullptr;
 }
 
-std::optional<StringSet::Match> StringSet::Find(std::string_view text, std::size_t from) const {
+std::optional<StringSet::Match> StringSet::Find(std::string_view text, std::size_t from,
+                                                FunctionRef<bool(const Match&)> accepts) const {
   if (nodes_.empty()) return std::nullopt;
   for (std::size_t begin = from; begin < text.size(); ++begin) {
     if (!starts_[static_cast<unsigned char>(text[begin])]) continue;
@@ -117,10 +126,10 @@ std::optional<StringSet::Match> StringSet::Find(std::string_view text, std::size
     for (std::size_t at = begin; at < text.size(); ++at) {
       node = Child(*node, static_cast<unsigned char>(text[at]));
       if (node == nullptr) break;
-      if (node->value != kNone) {
-        longest = Match{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at + 1),
+      if (node->value == kNone) continue;
+      const Match match{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at + 1),
                         node->value};
-      }
+      if (accepts(match)) longest = match;
     }
     if (longest) return longest;
   }
@@ -136,29 +145,49 @@ Result<AddedTokens> AddedTokens::FromJson(const JsonView& list, const TokenModel
   for (const JsonView& item : items) {
     LATTICE_TRY(AddedToken token, ReadToken(item, end_id));
     if (token.content.empty()) continue;  // It would match everywhere.
-    LATTICE_TRY_VOID(added.Add(std::move(token), item, normalizer));
+    LATTICE_TRY_VOID(added.Add(std::move(token), item.where(), normalizer));
   }
-  for (std::size_t i = 0; i < added.tokens_.size(); ++i) {
-    StringSet& set = added.tokens_[i].normalized ? added.in_normalized_ : added.in_raw_;
-    set.Add(added.decoder_texts_[i], static_cast<std::uint32_t>(i));
-  }
-  added.in_raw_.Build();
-  added.in_normalized_.Build();
+  added.Build();
   return added;
 }
 
-Status AddedTokens::Add(AddedToken token, const JsonView& where, const Normalizer* normalizer) {
+Result<AddedTokens> AddedTokens::FromList(std::vector<AddedToken> tokens) {
+  AddedTokens added;
+  for (AddedToken& token : tokens) {
+    const std::string where = "token " + std::to_string(token.id);
+    if (token.content.size() > kMaxTokenBytes) return TooLong(where, token.content.size());
+    token.normalized = false;
+    if (added.Find(token.content) != nullptr) continue;
+    LATTICE_TRY_VOID(added.Add(std::move(token), where, /*normalizer=*/nullptr));
+  }
+  added.Build();
+  return added;
+}
+
+void AddedTokens::Build() {
+  harmless_.reserve(tokens_.size());
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    StringSet& set = tokens_[i].normalized ? in_normalized_ : in_raw_;
+    set.Add(decoder_texts_[i], static_cast<std::uint32_t>(i));
+    const std::string& content = tokens_[i].content;
+    harmless_.push_back(!tokens_[i].special && SkipSpacesRight(content, 0) == content.size());
+  }
+  in_raw_.Build();
+  in_normalized_.Build();
+}
+
+Status AddedTokens::Add(AddedToken token, std::string_view where, const Normalizer* normalizer) {
   const auto same_id = by_id_.find(token.id);
   const auto same_content = by_content_.find(token.content);
   if (same_id != by_id_.end() && tokens_[same_id->second].content != token.content) {
-    return Error{ErrorCode::kCorruptData, where.where() + ": id " + std::to_string(token.id) +
+    return Error{ErrorCode::kCorruptData, std::string(where) + ": id " + std::to_string(token.id) +
                                               " belongs to '" + tokens_[same_id->second].content +
                                               "' already"};
   }
   if (same_content != by_content_.end() && tokens_[same_content->second].id != token.id) {
-    return Error{ErrorCode::kCorruptData, where.where() + ": '" + token.content + "' has the id " +
-                                              std::to_string(tokens_[same_content->second].id) +
-                                              " already"};
+    return Error{ErrorCode::kCorruptData,
+                 std::string(where) + ": '" + token.content + "' has the id " +
+                     std::to_string(tokens_[same_content->second].id) + " already"};
   }
   std::string decoder_text = token.content;
   if (token.normalized && normalizer != nullptr) {
@@ -181,7 +210,7 @@ Status AddedTokens::Add(AddedToken token, const JsonView& where, const Normalize
 }
 
 void AddedTokens::Cut(std::string_view text, bool normalized, bool special_as_text,
-                      std::vector<Section>& out) const {
+                      std::span<const Span> plain, std::vector<Section>& out) const {
   const StringSet& set = normalized ? in_normalized_ : in_raw_;
   std::size_t done = 0;
   std::size_t spaces_end = 0;  // of the last run that a token took with it: not walked again
@@ -190,7 +219,11 @@ void AddedTokens::Cut(std::string_view text, bool normalized, bool special_as_te
       out.push_back({{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}, token});
     }
   };
-  for (auto match = set.Find(text, 0); match; match = set.Find(text, match->end)) {
+  const auto accepts = [&](const StringSet::Match& match) {
+    return plain.empty() || harmless_[match.value] || !Touches(plain, {match.begin, match.end});
+  };
+  for (auto match = set.Find(text, 0, accepts); match;
+       match = set.Find(text, match->end, accepts)) {
     const AddedToken& token = tokens_[match->value];
     if (special_as_text && IsSpecial(token.content)) continue;
     if (token.single_word && TouchesWord(text, match->begin, match->end)) continue;

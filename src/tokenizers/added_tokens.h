@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/json.h"
 #include "base/token_id.h"
 #include "lattice/result.h"
@@ -14,6 +16,9 @@
 #include "tokenizers/normalizer.h"
 
 namespace lattice::tokenizers {
+
+/// Whether `span` and one of `ranges`, which rise, have a byte in common.
+bool Touches(std::span<const Span> ranges, Span span);
 
 /// A set of byte strings in which a text is searched, longest first at each position.
 class StringSet {
@@ -27,8 +32,9 @@ class StringSet {
   struct Match {
     std::uint32_t begin, end, value;
   };
-  /// The first match at or after `from`; of those that start there, the longest.
-  std::optional<Match> Find(std::string_view text, std::size_t from) const;
+  /// The first match at or after `from` that `accepts`; of those that start there, the longest.
+  std::optional<Match> Find(std::string_view text, std::size_t from,
+                            FunctionRef<bool(const Match&)> accepts) const;
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -74,14 +80,19 @@ class AddedTokens {
   ///             of a text at worst).
   static Result<AddedTokens> FromJson(const JsonView& list, const TokenModel& model,
                                       const Normalizer* normalizer);
+  /// Tokens from elsewhere, looked for in the raw text whatever their flag says, none empty. Of
+  /// those that are spelled alike the first counts. Errors  kCorruptData as above.
+  static Result<AddedTokens> FromList(std::vector<AddedToken> tokens);
 
   /// Cuts `text` into sections, none empty. They cover it without overlap, but where the spaces
   /// that one token takes with it belong to another token too.
   ///
   /// normalized       whether `text` is, which decides the tokens that are looked for.
   /// special_as_text  do not look for special tokens.
+  /// plain            ranges of `text` in rising order. A token that touches one is not looked for,
+  ///                  unless it is harmless.
   void Cut(std::string_view text, bool normalized, bool special_as_text,
-           std::vector<Section>& out) const;
+           std::span<const Span> plain, std::vector<Section>& out) const;
   /// Whether Cut would look for anything.
   bool LooksFor(bool normalized) const { return !(normalized ? in_normalized_ : in_raw_).empty(); }
 
@@ -91,14 +102,20 @@ class AddedTokens {
   std::string_view DecoderText(const AddedToken& token) const;
   /// Whether some special token is spelled like this.
   bool IsSpecial(std::string_view text) const;
+  /// White space alone, and not special: it controls nothing.
+  bool IsHarmless(const AddedToken& token) const {
+    return harmless_[static_cast<std::size_t>(&token - tokens_.data())];
+  }
   /// Ids are below this.
   std::size_t end_id() const { return end_id_; }
 
  private:
-  Status Add(AddedToken token, const JsonView& where, const Normalizer* normalizer);
+  Status Add(AddedToken token, std::string_view where, const Normalizer* normalizer);
+  void Build();
 
   std::vector<AddedToken> tokens_;
   std::vector<std::string> decoder_texts_;  // one for each token
+  std::vector<bool> harmless_;              // the same
   std::unordered_map<std::string, std::size_t> by_content_;
   std::unordered_map<TokenId, std::size_t> by_id_;
   StringSet in_raw_, in_normalized_;

@@ -5,23 +5,15 @@
 
 #include "base/utf8.h"
 #include "tokenizers/byte_alphabet.h"
+#include "tokenizers/byte_token.h"
 
 namespace lattice::tokenizers {
-namespace {
-
-std::string ByteToken(std::uint8_t byte) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  return {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
-}
-
-}  // namespace
-
 BpeSymbols::BpeSymbols(const Vocabulary& vocabulary, BpeSpelling spelling)
     : spelling_(std::move(spelling)), pages_(std::size_t{1} << kPageBits, -1) {
   if (!spelling_.unk_token.empty()) unk_ = vocabulary.Find(spelling_.unk_token);
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto b = static_cast<std::uint8_t>(byte);
-    byte_tokens_[byte] = vocabulary.Find(ByteToken(b)).value_or(-1);
+    byte_tokens_[byte] = vocabulary.Find(ByteTokenName(b)).value_or(-1);
     std::string spelled;
     AppendUtf8(ByteAlphabet::ScalarOf(b), spelled);
     raw_bytes_[byte] = vocabulary.Find(spelled).value_or(-1);

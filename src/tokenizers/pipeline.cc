@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "tokenizers/char_index.h"
+#include "tokenizers/plain_ranges.h"
 #include "tokenizers/scratch_pool.h"
 #include "tokenizers/truncation.h"
 #include "tokenizers/unicode.h"
@@ -24,6 +25,12 @@ struct Found {
   TokenId id;
   Span source;
   Margins margins;
+};
+
+// What the steps of encoding one text need to know.
+struct Request {
+  const EncodeOptions& options;
+  std::vector<Span> plain;  // options.plain_ranges, in whole characters of the text as it is read
 };
 
 struct Scratch {
@@ -71,29 +78,8 @@ class Pipeline : public Tokenizer {
     return EncodeAll(texts, options);
   }
 
-  Result<std::string> Decode(std::span<const TokenId> ids,
-                             bool skip_special_tokens) const override {
-    std::vector<std::string> tokens;
-    tokens.reserve(ids.size());
-    for (const TokenId id : ids) {
-      if (id < 0 || static_cast<std::size_t>(id) >= vocab_size_) {
-        return Error{ErrorCode::kInvalidArgument, "token id " + std::to_string(id) +
-                                                      " is outside the vocabulary of " +
-                                                      std::to_string(vocab_size_)};
-      }
-      const auto text = DecoderText(id);
-      if (!text || (skip_special_tokens && parts_.added_tokens.IsSpecial(*text))) continue;
-      tokens.emplace_back(*text);
-    }
-    if (parts_.decoder != nullptr && !tokens.empty()) {
-      LATTICE_TRY_VOID(parts_.decoder->Apply(tokens));
-    }
-    std::string all;
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (i > 0 && parts_.decoder == nullptr) all += ' ';
-      all += tokens[i];
-    }
-    return all;
+  std::unique_ptr<TokenStream> StartDecoding(bool skip_special_tokens) const override {
+    return std::make_unique<Stream>(*this, skip_special_tokens);
   }
 
   std::size_t vocab_size() const override { return vocab_size_; }
@@ -108,7 +94,75 @@ class Pipeline : public Tokenizer {
     return parts_.model->Text(id);
   }
 
+  std::optional<std::string> TokenBytes(TokenId id) const override {
+    const auto text = DecoderText(id);
+    if (!text) return std::nullopt;
+    std::string bytes(*text);
+    if (parts_.decoder != nullptr) parts_.decoder->ToBytes(bytes);
+    return bytes;
+  }
+
  private:
+  // The last sink of a decoding: tokens as text, with spaces between them if no decoder sees to it.
+  class Collector final : public TokenSink {
+   public:
+    explicit Collector(bool joins) : joins_(joins) {}
+    void Collect(std::string& text) { text_ = &text; }
+
+    Status Text(std::string_view fragment) override {
+      if (std::exchange(owes_space_, false)) *text_ += ' ';
+      *text_ += fragment;
+      return Ok();
+    }
+    Status EndToken() override {
+      owes_space_ = joins_;
+      return Ok();
+    }
+    Status Finish() override {
+      owes_space_ = false;
+      return Ok();
+    }
+
+   private:
+    std::string* text_ = nullptr;
+    bool joins_;
+    bool owes_space_ = false;
+  };
+
+  class Stream final : public TokenStream {
+   public:
+    Stream(const Pipeline& pipeline, bool skip_special_tokens)
+        : pipeline_(pipeline),
+          skip_special_tokens_(skip_special_tokens),
+          collector_(/*joins=*/pipeline.parts_.decoder == nullptr) {
+      if (pipeline.parts_.decoder != nullptr) {
+        decoder_ = pipeline.parts_.decoder->Start(collector_);
+        first_ = decoder_.get();
+      }
+    }
+
+    Status Push(TokenId id, std::string& text) override {
+      LATTICE_TRY_VOID(CheckId(id, pipeline_.vocab_size_));
+      const auto token = pipeline_.DecoderText(id);
+      if (!token) return Ok();
+      if (skip_special_tokens_ && pipeline_.parts_.added_tokens.IsSpecial(*token)) return Ok();
+      collector_.Collect(text);
+      LATTICE_TRY_VOID(first_->Text(*token));
+      return first_->EndToken();
+    }
+    Status Finish(std::string& text) override {
+      collector_.Collect(text);
+      return first_->Finish();
+    }
+
+   private:
+    const Pipeline& pipeline_;
+    bool skip_special_tokens_;
+    Collector collector_;
+    std::unique_ptr<TokenSink> decoder_;
+    TokenSink* first_ = &collector_;
+  };
+
   std::optional<std::string_view> DecoderText(TokenId id) const {
     if (const AddedToken* added = parts_.added_tokens.Find(id)) {
       return parts_.added_tokens.DecoderText(*added);
@@ -121,6 +175,7 @@ class Pipeline : public Tokenizer {
   Result<Encoding> EncodeAll(std::span<const std::string_view> texts,
                              const EncodeOptions& options) const {
     const bool pair = texts.size() == 2;
+    if (pair && !options.plain_ranges.empty()) return NoRangesInPairs();
     const std::size_t n_added =
         options.add_special_tokens ? parts_.post_processor.n_added(pair) : 0;
     if (options.max_tokens != 0 && options.max_tokens < n_added) {
@@ -154,6 +209,8 @@ class Pipeline : public Tokenizer {
   Status EncodeText(std::string_view text, const EncodeOptions& options, Scratch& scratch,
                     std::vector<Found>& out) const {
     LATTICE_TRY_VOID(CheckTextSize(text.size()));
+    Request request{options, {}};
+    LATTICE_TRY(request.plain, PlainSpans(text, options.plain_ranges));
     std::string repaired;
     if (!IsValidUtf8(text)) {
       repaired = ToValidUtf8(text);
@@ -161,7 +218,7 @@ class Pipeline : public Tokenizer {
     }
     scratch.n_bytes = 0;
     scratch.raw_sections.clear();
-    parts_.added_tokens.Cut(text, /*normalized=*/false, options.special_as_text,
+    parts_.added_tokens.Cut(text, /*normalized=*/false, options.special_as_text, request.plain,
                             scratch.raw_sections);
     for (const AddedTokens::Section& section : scratch.raw_sections) {
       const std::string_view part = text.substr(section.span.begin, Length(section.span));
@@ -169,28 +226,29 @@ class Pipeline : public Tokenizer {
         PutAdded(*section.token, section.span, part, options, out);
         continue;
       }
-      LATTICE_TRY_VOID(EncodeSection(part, section.span.begin, options, scratch, out));
+      LATTICE_TRY_VOID(EncodeSection(part, section.span.begin, request, scratch, out));
     }
     if (options.with_offsets) CountCodePoints(text, out);
     return Ok();
   }
 
   // Normalises a stretch without added tokens of the raw kind, and encodes it.
-  Status EncodeSection(std::string_view part, std::uint32_t base, const EncodeOptions& options,
+  Status EncodeSection(std::string_view part, std::uint32_t base, const Request& request,
                        Scratch& scratch, std::vector<Found>& out) const {
+    const EncodeOptions& options = request.options;
     AlignedText& text = scratch.text;
-    text.Assign(part, base, options.with_offsets || needs_origins_);
+    text.Assign(part, base, options.with_offsets || needs_origins_ || !request.plain.empty());
     if (parts_.normalizer != nullptr) LATTICE_TRY_VOID(parts_.normalizer->Apply(text));
     // All sections together: rules that lengthen each of many must not take hours.
     LATTICE_TRY_VOID(CheckTextSize(scratch.n_bytes + text.view().size()));
     if (text.view().empty()) return Ok();
     if (!parts_.added_tokens.LooksFor(/*normalized=*/true)) {
       scratch.words.assign(1, {0, static_cast<std::uint32_t>(text.view().size())});
-      return EncodeWords(options, scratch, out);
+      return EncodeWords(request, scratch, out);
     }
     scratch.sections.clear();
     parts_.added_tokens.Cut(text.view(), /*normalized=*/true, options.special_as_text,
-                            scratch.sections);
+                            PlainSpans(text, request.plain), scratch.sections);
     // The pre-tokeniser edits the text, so each stretch is taken from a copy.
     const AlignedText normalised = text;
     for (const AddedTokens::Section& section : scratch.sections) {
@@ -203,14 +261,14 @@ class Pipeline : public Tokenizer {
       }
       text.AssignPart(normalised, section.span);
       scratch.words.assign(1, {0, static_cast<std::uint32_t>(text.view().size())});
-      LATTICE_TRY_VOID(EncodeWords(options, scratch, out));
+      LATTICE_TRY_VOID(EncodeWords(request, scratch, out));
     }
     return Ok();
   }
 
   // Cuts scratch.words of scratch.text into words and those into tokens.
-  Status EncodeWords(const EncodeOptions& options, Scratch& scratch,
-                     std::vector<Found>& out) const {
+  Status EncodeWords(const Request& request, Scratch& scratch, std::vector<Found>& out) const {
+    const EncodeOptions& options = request.options;
     AlignedText& text = scratch.text;
     if (parts_.pre_tokenizer != nullptr) {
       LATTICE_TRY_VOID(parts_.pre_tokenizer->Apply(text, scratch.words));
@@ -220,6 +278,7 @@ class Pipeline : public Tokenizer {
     scratch.pieces.clear();
     LATTICE_TRY_VOID(
         parts_.model->Tokenize(text.view(), scratch.words, *scratch.model, scratch.pieces));
+    if (!request.plain.empty()) LATTICE_TRY_VOID(RespellSpecial(request.plain, scratch));
     out.reserve(out.size() + scratch.pieces.size());
     for (const Piece& piece : scratch.pieces) {
       Found token{piece.id, {}, {}};
@@ -229,6 +288,40 @@ class Pipeline : public Tokenizer {
       }
       out.push_back(token);
     }
+    return Ok();
+  }
+
+  // Whether the model made a special token of plain text that spells it: Unigram has "</s>" among
+  // its pieces. The token for unknown text spells something else.
+  bool IsForged(const Piece& piece, const AlignedText& text, std::span<const Span> plain) const {
+    if (piece.begin == piece.end) return false;
+    const AddedToken* token = parts_.added_tokens.Find(piece.id);
+    return token != nullptr && token->special &&
+           text.view().substr(piece.begin, piece.end - piece.begin) == token->content &&
+           Touches(plain, text.OriginOf({piece.begin, piece.end}));
+  }
+
+  // Cuts special tokens that the model made of plain text into characters, each a word of its own.
+  Status RespellSpecial(std::span<const Span> plain, Scratch& scratch) const {
+    const AlignedText& text = scratch.text;
+    const auto is_forged = [&](const Piece& piece) { return IsForged(piece, text, plain); };
+    if (std::ranges::none_of(scratch.pieces, is_forged)) return Ok();
+    std::vector<Piece> pieces;
+    for (const Piece& piece : scratch.pieces) {
+      if (!is_forged(piece)) {
+        pieces.push_back(piece);
+        continue;
+      }
+      scratch.words.clear();
+      for (std::uint32_t at = piece.begin; at < piece.end;) {
+        const std::uint32_t begin = at;
+        at += DecodeUtf8(text.view().substr(at)).n_bytes;
+        scratch.words.push_back({begin, at});
+      }
+      LATTICE_TRY_VOID(parts_.model->Tokenize(text.view(), scratch.words, *scratch.model, pieces));
+    }
+    std::erase_if(pieces, is_forged);  // A special token of one character has no other spelling.
+    scratch.pieces.swap(pieces);
     return Ok();
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "tokenizers/byte_token.h"
 #include "tokenizers/proto_reader.h"
 
 namespace lattice::tokenizers {
@@ -156,11 +157,9 @@ class Reader {
   }
 
   Status CheckBytes() {
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
     std::size_t n_found = 0;
     for (std::size_t byte = 0; byte < model_.bytes.size(); ++byte) {
-      const std::string name = {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
-      const auto id = model_.reserved.Find(name);
+      const auto id = model_.reserved.Find(ByteTokenName(static_cast<std::uint8_t>(byte)));
       const bool found = id && model_.TypeOf(*id) == Type::kByte;
       model_.bytes[byte] = found ? *id : -1;
       n_found += found ? 1 : 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "tokenizers/byte_token.h"
 #include "tokenizers/model.h"
 #include "tokenizers/trie.h"
 #include "tokenizers/vocabulary_model.h"
@@ -31,9 +32,8 @@ class Unigram final : public VocabularyModel {
         unk_score_(*std::ranges::min_element(scores_) - kUnknownPenalty),
         unk_(unk),
         byte_fallback_(byte_fallback) {
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
     for (std::size_t byte = 0; byte < byte_tokens_.size(); ++byte) {
-      const std::string name = {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
+      const std::string name = ByteTokenName(static_cast<std::uint8_t>(byte));
       byte_tokens_[byte] = vocabulary_.Find(name).value_or(-1);
     }
   }
