@@ -12,6 +12,18 @@
 
 namespace lattice::tokenizers {
 
+/// An empty plain range changes nothing; one in the middle keeps the result sound.
+inline void CheckPlainRange(const Tokenizer& tokenizer, std::string_view text,
+                            const std::vector<TokenId>& ids) {
+  const ByteRange none{text.size() / 2, text.size() / 2};
+  const auto same =
+      tokenizer.Encode(text, {.add_special_tokens = false, .plain_ranges = {&none, 1}});
+  LATTICE_CHECK(!same.has_value() || same->ids == ids);
+  const ByteRange part{text.size() / 3, text.size() - text.size() / 3};
+  const auto plain = tokenizer.Encode(text, {.with_offsets = true, .plain_ranges = {&part, 1}});
+  LATTICE_CHECK(!plain.has_value() || plain->offsets.size() == plain->ids.size());
+}
+
 /// What holds for every tokenizer and every text, well formed or not. Encoding may fail (a text
 /// that the vocabulary cannot spell, a pattern that gives up), but what it returns must be sound.
 inline void CheckTokenizer(const Tokenizer& tokenizer, std::string_view text) {
@@ -42,6 +54,7 @@ inline void CheckTokenizer(const Tokenizer& tokenizer, std::string_view text) {
   const auto pair = tokenizer.EncodePair(text, "b", {.with_offsets = true, .max_tokens = 16});
   LATTICE_CHECK(!pair.has_value() || pair->ids.size() <= 16);
   (void)tokenizer.Encode(text, {.special_as_text = true}).has_value();
+  CheckPlainRange(tokenizer, text, encoding->ids);
 
   for (const bool skip : {false, true}) {
     const auto decoded = tokenizer.Decode(encoding->ids, skip);

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "tokenizers/bpe_merges.h"
+#include "tokenizers/bpe_model.h"
 #include "tokenizers/bpe_symbols.h"
 #include "tokenizers/byte_alphabet.h"
 #include "tokenizers/model.h"
@@ -174,9 +175,7 @@ class MergeReader {
   Status Read(const JsonView& merges) {
     if (!merges.IsArray()) return merges.Complain("expected an array of merges");
     const auto& list = merges.value().get_array();
-    table_.Reserve(list.size());
-    seams_ = Seams(list.size());
-    cuts_ = symbols_.spelling().prefix.empty() && symbols_.spelling().suffix.empty();
+    Begin(list.size());
     std::uint32_t rank = 0;
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (IsVersionLine(list[i])) continue;
@@ -189,10 +188,35 @@ class MergeReader {
     return Ok();
   }
 
+  Status Read(std::span<const std::string_view> merges) {
+    Begin(merges.size());
+    for (std::size_t i = 0; i < merges.size(); ++i) {
+      const auto where = [&] { return "merges[" + std::to_string(i) + "]"; };
+      // The first token may be a space.
+      const std::size_t space = merges[i].find(' ', 1);
+      if (space == std::string_view::npos) {
+        return Error{ErrorCode::kCorruptData,
+                     where() + ": expected two tokens with a space between"};
+      }
+      const TokenPair pair{merges[i].substr(0, space), merges[i].substr(space + 1)};
+      if (auto added = Add(pair, static_cast<std::uint32_t>(i)); !added) {
+        return std::move(added).error().Within(where());
+      }
+    }
+    if (!cuts_) seams_ = Seams();
+    return Ok();
+  }
+
   MergeTable TakeTable() { return std::move(table_); }
   Seams TakeSeams() { return std::move(seams_); }
 
  private:
+  void Begin(std::size_t n_merges) {
+    table_.Reserve(n_merges);
+    seams_ = Seams(n_merges);
+    cuts_ = symbols_.spelling().prefix.empty() && symbols_.spelling().suffix.empty();
+  }
+
   Status Add(TokenPair pair, std::uint32_t rank) {
     const std::string& prefix = symbols_.spelling().prefix;
     LATTICE_TRY(const TokenId left, Token(pair.left));
@@ -224,6 +248,17 @@ class MergeReader {
   std::string product_;
 };
 
+template <typename Merges>
+Result<std::unique_ptr<TokenModel>> MakeBpeFrom(Vocabulary vocabulary, BpeSpelling spelling,
+                                                const Merges& merges, bool ignore_merges) {
+  BpeSymbols symbols(vocabulary, std::move(spelling));
+  MergeReader reader(vocabulary, symbols);
+  LATTICE_TRY_VOID(reader.Read(merges));
+  return std::unique_ptr<TokenModel>(std::make_unique<Bpe>(std::move(vocabulary),
+                                                           std::move(symbols), reader.TakeTable(),
+                                                           reader.TakeSeams(), ignore_merges));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TokenModel>> MakeBpe(const JsonView& model, BpeInput input) {
@@ -238,12 +273,13 @@ Result<std::unique_ptr<TokenModel>> MakeBpe(const JsonView& model, BpeInput inpu
   LATTICE_TRY(const JsonView vocab, model.Get("vocab"));
   LATTICE_TRY(const JsonView merges, model.Get("merges"));
   LATTICE_TRY(Vocabulary vocabulary, Vocabulary::FromObject(vocab));
-  BpeSymbols symbols(vocabulary, std::move(spelling));
-  MergeReader reader(vocabulary, symbols);
-  LATTICE_TRY_VOID(reader.Read(merges));
-  return std::unique_ptr<TokenModel>(std::make_unique<Bpe>(std::move(vocabulary),
-                                                           std::move(symbols), reader.TakeTable(),
-                                                           reader.TakeSeams(), ignore_merges));
+  return MakeBpeFrom(std::move(vocabulary), std::move(spelling), merges, ignore_merges);
+}
+
+Result<std::unique_ptr<TokenModel>> MakeBpe(Vocabulary vocabulary, BpeSpelling spelling,
+                                            std::span<const std::string_view> merges,
+                                            bool ignore_merges) {
+  return MakeBpeFrom(std::move(vocabulary), std::move(spelling), merges, ignore_merges);
 }
 
 }  // namespace lattice::tokenizers

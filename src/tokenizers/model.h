@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/token_id.h"
 #include "lattice/result.h"
+#include "tokenizers/vocabulary.h"
 
 namespace lattice::tokenizers {
 
@@ -81,5 +82,13 @@ Result<std::unique_ptr<TokenModel>> MakeTokenModel(const JsonView& model, BpeInp
 /// BERT's vocab.txt: one token a line, its id the line's number.
 Result<std::unique_ptr<TokenModel>> MakeWordPieceFromLines(std::string_view vocab_txt,
                                                            std::string_view unk_token);
+
+/// From their parts. Words longer than 100 characters are unknown.
+Result<std::unique_ptr<TokenModel>> MakeWordPiece(Vocabulary vocabulary,
+                                                  std::string_view unk_token);
+/// scores  [vocabulary.size()], finite.
+/// unk     for unknown text; below vocabulary.size().
+Result<std::unique_ptr<TokenModel>> MakeUnigram(Vocabulary vocabulary, std::vector<double> scores,
+                                                std::optional<TokenId> unk, bool byte_fallback);
 
 }  // namespace lattice::tokenizers

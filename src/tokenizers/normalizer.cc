@@ -179,7 +179,7 @@ Result<std::unique_ptr<Normalizer>> MakeSequence(const JsonView& spec) {
     LATTICE_TRY(auto step, MakeNormalizer(item));
     steps.push_back(std::move(step));
   }
-  return Make<Sequence>(std::move(steps));
+  return MakeNormalizerSequence(std::move(steps));
 }
 
 Result<std::unique_ptr<Normalizer>> MakeBert(const JsonView& spec) {
@@ -210,6 +210,10 @@ Result<std::unique_ptr<Normalizer>> MakeReplace(const JsonView& spec) {
 }
 
 }  // namespace
+
+std::unique_ptr<Normalizer> MakeNormalizerSequence(std::vector<std::unique_ptr<Normalizer>> steps) {
+  return Make<Sequence>(std::move(steps));
+}
 
 Result<std::unique_ptr<Normalizer>> MakeNormalizer(const JsonView& spec) {
   LATTICE_TRY(const std::string_view type,

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "lattice/result.h"
@@ -39,5 +41,8 @@ std::unique_ptr<Normalizer> MakeBertNormalizer(const BertNormalizerOptions& opti
 /// bytes replaces the whole cluster, or else the same for each code point. Errors  kCorruptData
 /// when the map's sizes do not fit.
 Result<std::unique_ptr<Normalizer>> MakeCharMap(std::string_view blob);
+
+/// One after the other.
+std::unique_ptr<Normalizer> MakeNormalizerSequence(std::vector<std::unique_ptr<Normalizer>> steps);
 
 }  // namespace lattice::tokenizers

@@ -82,6 +82,22 @@ Result<PostProcessor> PostProcessor::FromJson(const JsonView& spec, std::size_t 
   return processor;
 }
 
+PostProcessor PostProcessor::Around(std::optional<TokenId> before, std::optional<TokenId> after) {
+  PostProcessor processor;
+  if (before) {
+    const Part part{Part::Kind::kToken, 0, *before};
+    processor.single_.insert(processor.single_.begin(), part);
+    processor.pair_.insert(processor.pair_.begin(), part);
+  }
+  if (after) {
+    const auto second = processor.pair_.end() - 1;
+    processor.pair_.insert(second, {Part::Kind::kToken, 0, *after});
+    processor.pair_.push_back({Part::Kind::kToken, 1, *after});
+    processor.single_.push_back({Part::Kind::kToken, 0, *after});
+  }
+  return processor;
+}
+
 std::size_t PostProcessor::n_added(bool pair) const {
   std::size_t n = 0;
   for (const Part& part : parts(pair)) n += part.kind == Part::Kind::kToken ? 1 : 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/json.h"
@@ -27,6 +28,9 @@ class PostProcessor {
   /// vocab_size  ids must be below it.
   /// Errors      kUnsupported names an unknown type and the known ones; kCorruptData names the key.
   static Result<PostProcessor> FromJson(const JsonView& spec, std::size_t vocab_size);
+
+  /// These tokens, where there are any, before the first text and after each.
+  static PostProcessor Around(std::optional<TokenId> before, std::optional<TokenId> after);
 
   const std::vector<Part>& parts(bool pair) const { return pair ? pair_ : single_; }
   std::size_t n_added(bool pair) const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "tokenizers/test_files.h"
 #include "tokenizers/tokenizer.h"
 
@@ -87,9 +88,27 @@ class ReferenceTest : public testing::TestWithParam<const char*> {
     for (const bool skip : {false, true}) {
       const auto decoded = tokenizer.Decode(ToIds(row.at("ids")), skip);
       ASSERT_TRUE(decoded) << decoded.error().message;
-      EXPECT_EQ(*decoded,
-                TextOf(MemberOr(row, skip ? "decoded_without_special" : "decoded", "decoded")));
+      const std::string expected =
+          TextOf(MemberOr(row, skip ? "decoded_without_special" : "decoded", "decoded"));
+      EXPECT_EQ(*decoded, expected);
+      CheckStream(tokenizer, ToIds(row.at("ids")), skip, expected);
     }
+  }
+
+  // Token by token: whole characters, and nothing that later tokens take back.
+  static void CheckStream(const Tokenizer& tokenizer, const Ids& ids, bool skip,
+                          std::string_view expected) {
+    const auto stream = tokenizer.StartDecoding(skip);
+    std::string shown, piece;
+    for (const TokenId id : ids) {
+      piece.clear();
+      ASSERT_TRUE(stream->Push(id, piece));
+      EXPECT_TRUE(IsValidUtf8(piece));
+      shown += piece;
+      EXPECT_TRUE(expected.starts_with(shown));
+    }
+    ASSERT_TRUE(stream->Finish(shown));
+    EXPECT_EQ(shown, expected);
   }
 };
 

@@ -181,10 +181,16 @@ Result<std::unique_ptr<TokenModel>> MakeUnigram(const JsonView& model) {
       return std::move(added).error().Within(vocab.where() + "[" + std::to_string(i) + "]");
     }
   }
-  auto trie = Trie::Build(vocabulary);
-  if (!trie) return std::move(trie).error().Within(vocab.where());
+  auto made = MakeUnigram(std::move(vocabulary), std::move(scores), unk, byte_fallback);
+  if (!made) return std::move(made).error().Within(vocab.where());
+  return made;
+}
+
+Result<std::unique_ptr<TokenModel>> MakeUnigram(Vocabulary vocabulary, std::vector<double> scores,
+                                                std::optional<TokenId> unk, bool byte_fallback) {
+  LATTICE_TRY(Trie trie, Trie::Build(vocabulary));
   return std::unique_ptr<TokenModel>(std::make_unique<Unigram>(
-      std::move(vocabulary), *std::move(trie), std::move(scores), unk, byte_fallback));
+      std::move(vocabulary), std::move(trie), std::move(scores), unk, byte_fallback));
 }
 
 }  // namespace lattice::tokenizers

@@ -10,6 +10,8 @@
 namespace lattice::tokenizers {
 namespace {
 
+constexpr std::size_t kMaxChars = 100;  // of a word; a longer one is unknown
+
 bool StartsScalar(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0) != 0x80; }
 
 /// BERT's WordPiece: from the left, always the longest token that fits; tokens inside a word are
@@ -76,7 +78,7 @@ class WordPiece final : public VocabularyModel {
 Result<std::unique_ptr<TokenModel>> MakeWordPiece(const JsonView& model) {
   LATTICE_TRY(const std::string unk_token, model.StringOr("unk_token", "[UNK]"));
   LATTICE_TRY(const std::string prefix, model.StringOr("continuing_subword_prefix", "##"));
-  LATTICE_TRY(const std::int64_t max_chars, model.IntOr("max_input_chars_per_word", 100, 0,
+  LATTICE_TRY(const std::int64_t max_chars, model.IntOr("max_input_chars_per_word", kMaxChars, 0,
                                                         std::numeric_limits<std::int32_t>::max()));
   LATTICE_TRY(const JsonView vocab, model.Get("vocab"));
   LATTICE_TRY(Vocabulary vocabulary, Vocabulary::FromObject(vocab));
@@ -105,10 +107,16 @@ Result<std::unique_ptr<TokenModel>> MakeWordPieceFromLines(std::string_view voca
     LATTICE_TRY_VOID(vocabulary.Add(token, static_cast<TokenId>(line)));
   }
   if (vocabulary.n_tokens() == 0) return Error{ErrorCode::kCorruptData, "vocab.txt is empty"};
-  auto trie = Trie::Build(vocabulary);
-  if (!trie) return std::move(trie).error().Within("vocab.txt");
-  return std::unique_ptr<TokenModel>(
-      std::make_unique<WordPiece>(std::move(vocabulary), *std::move(trie), "##", unk_token, 100));
+  auto made = MakeWordPiece(std::move(vocabulary), unk_token);
+  if (!made) return std::move(made).error().Within("vocab.txt");
+  return made;
+}
+
+Result<std::unique_ptr<TokenModel>> MakeWordPiece(Vocabulary vocabulary,
+                                                  std::string_view unk_token) {
+  LATTICE_TRY(Trie trie, Trie::Build(vocabulary));
+  return std::unique_ptr<TokenModel>(std::make_unique<WordPiece>(
+      std::move(vocabulary), std::move(trie), "##", unk_token, kMaxChars));
 }
 
 }  // namespace lattice::tokenizers
