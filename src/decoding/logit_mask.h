@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/token_id.h"
+#include "lattice/result.h"
+
+namespace lattice::decoding {
+
+/// Says before each step which tokens may come next: the hook for structured output. One mask
+/// belongs to one text and is used by one thread at a time.
+class LogitMask {
+ public:
+  virtual ~LogitMask() = default;
+
+  /// Clears the bits of tokens that may not come next.
+  ///
+  /// allowed  one bit a token, all set: bit id % 64 of word id / 64. Bits past the vocabulary are
+  ///          ignored.
+  virtual Status Fill(std::span<std::uint64_t> allowed) = 0;
+
+  /// The token that has come. Errors  kInvalidArgument when Fill would not have allowed it.
+  virtual Status Accept(TokenId id) = 0;
+};
+
+}  // namespace lattice::decoding
