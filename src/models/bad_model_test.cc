@@ -163,7 +163,7 @@ struct WeightCase {
 };
 
 const std::vector<WeightCase>& WeightCases() {
-  static const std::vector<WeightCase> cases = {
+  static const std::vector<WeightCase> kCases = {
       {"no embedding",
        "bert",
        [](EditableModel& m) { m.tensors.erase("embeddings.word_embeddings.weight"); },
@@ -254,7 +254,7 @@ const std::vector<WeightCase>& WeightCases() {
        ErrorCode::kNotFound,
        {"layers.3.post_feedforward_layernorm.weight' [64]"}},
   };
-  return cases;
+  return kCases;
 }
 
 TEST(BadModelTest, WrongWeightsAreRefusedByName) {

@@ -223,8 +223,7 @@ RopeTable MakePlainRopeTable(const RopeContext& context) {
   return Round(BaseFrequencies(context), 1.0);
 }
 
-Result<RopeTable> MakeRopeTable(const JsonView& scaling, const RopeContext& outer) {
-  RopeContext context = outer;
+Result<RopeTable> MakeRopeTable(const JsonView& scaling, RopeContext context) {
   LATTICE_TRY_VOID(ReadPartial(scaling, context));
   const auto newer = scaling.Find("rope_type");
   const auto named = newer ? newer : scaling.Find("type");

@@ -41,7 +41,7 @@ struct RopeContext {
 ///           theta^(-2j / head_dim), and leaves the others.
 /// Source  Su et al. 2021 "RoFormer"; Peng et al. 2023 "YaRN"; Ding et al. 2024 "LongRoPE"; Llama
 ///         3.1's and Gemma 4's model files.
-Result<RopeTable> MakeRopeTable(const JsonView& scaling, const RopeContext& context);
+Result<RopeTable> MakeRopeTable(const JsonView& scaling, RopeContext context);
 /// The same without scaling.
 RopeTable MakePlainRopeTable(const RopeContext& context);
 

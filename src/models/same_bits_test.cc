@@ -15,7 +15,7 @@ using Texts = std::vector<std::vector<TokenId>>;
 Texts RandomTexts(std::size_t vocab, unsigned seed) {
   std::mt19937 rng(seed);
   Texts texts;
-  for (const std::size_t n : {1, 2, 3, 17, 33, 64, 65, 5, 90, 1, 31, 8}) {
+  for (const std::size_t n : {1u, 2u, 3u, 17u, 33u, 64u, 65u, 5u, 90u, 1u, 31u, 8u}) {
     std::vector<TokenId> text(n);
     for (TokenId& id : text) id = static_cast<TokenId>(rng() % vocab);
     texts.push_back(std::move(text));
@@ -58,7 +58,7 @@ TEST_P(SameBitsTest, WhateverTheBatchItsOrderAndTheThreads) {
     ASSERT_TRUE(SameBits(RunPacked(one, texts, {i})[i], want[i])) << "alone: text " << i;
   }
   std::shuffle(order.begin(), order.end(), std::mt19937(21));
-  for (const std::size_t n_threads : {1, 2, 3}) {
+  for (const std::size_t n_threads : {1u, 2u, 3u}) {
     LoadedModel many(folder_, n_threads);
     const auto got = RunPacked(many, texts, order);
     for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -24,7 +24,7 @@ std::vector<float> Random(std::size_t n, unsigned seed) {
 PackedTexts SomeTexts(std::size_t vocab) {
   std::mt19937 rng(5);
   PackedTexts texts;
-  for (const std::size_t n : {7, 1, 40}) {
+  for (const std::size_t n : {7u, 1u, 40u}) {
     std::vector<TokenId> text(n);
     for (TokenId& id : text) id = static_cast<TokenId>(rng() % vocab);
     texts.Add(text);
@@ -154,7 +154,7 @@ TEST(VariantsTest, DecoderClassifierScoresTheLastRow) {
 }
 
 /// classifier(LN(gelu(dense pooled))).
-std::vector<double> ModernHead(const EditableModel& model, std::vector<double> pooled) {
+std::vector<double> ModernHead(const EditableModel& model, const std::vector<double>& pooled) {
   auto h = Product(model.Floats("head.dense.weight"), pooled);
   double mean = 0, variance = 0;
   for (double& v : h) v = 0.5 * v * (1 + std::erf(v / std::sqrt(2.0)));

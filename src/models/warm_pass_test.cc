@@ -9,7 +9,7 @@
 #include "models/test_support.h"
 
 namespace {
-std::atomic<std::size_t> n_allocations{0};
+std::atomic<std::size_t> n_allocations{0};  // NOLINT: operator new has no other place
 }
 
 // Not inlined: the compiler would see free() beside a library's new and warn.
@@ -46,8 +46,8 @@ TEST_P(WarmPassTest, AllocatesNothing) {
     return ids;
   };
   PackedTexts large, small;
-  for (const std::size_t n : {1, 2, 17, 90, 64, 65, 1, 8}) large.Add(text(n));
-  for (const std::size_t n : {33, 2}) small.Add(text(n));
+  for (const std::size_t n : {1u, 2u, 17u, 90u, 64u, 65u, 1u, 8u}) large.Add(text(n));
+  for (const std::size_t n : {33u, 2u}) small.Add(text(n));
   for (const auto [begin, end] : large.sequences) large.outputs.push_back(end - 1);
   small.outputs = {0, 34};
   loaded.model->Forward(large.batch(), loaded.workspace);
