@@ -196,6 +196,25 @@ class CommandLine(unittest.TestCase):
         self.run_bad(1, "number", "forward", "--model", BERT, "--ids", "1 x", "--hidden", "--output",
                      target)
 
+    def test_forward_of_generators_writes_reference_values(self):
+        target = self.path("o.safetensors")
+        for name, layers in ("llama", 3), ("gemma4", 6), ("qwen3_5_moe", 4):
+            folder = f"{FIXTURES}/{name}"
+            golden = read_safetensors(f"{folder}/golden.safetensors")
+            with open(f"{folder}/golden.safetensors", "rb") as f:
+                header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+                data = f.read()
+            begin, end = header["input_ids"]["data_offsets"]
+            ids = struct.unpack(f"<{(end - begin) // 4}i", data[begin:end])
+            self.run_ok("forward", "--model", folder, "--ids", " ".join(map(str, ids)), "--hidden",
+                        "--output", target)
+            written = read_safetensors(target)
+            for tensor in "logits", "hidden.0", f"hidden.{layers}":
+                shape, values = written[tensor]
+                want_shape, want = golden[tensor]
+                self.assertEqual(shape, want_shape)
+                self.assertLess(max(abs(a - b) / (1 + abs(b)) for a, b in zip(values, want)), 1e-3)
+
     def test_bench_and_doctor_print_json(self):
         texts = self.path("few.txt", "one\ntwo words\n")
         rows = json.loads(self.run_ok("bench", "--embedding-model", BERT, "-i", texts, "-r", "2",

@@ -6,7 +6,7 @@
 #include <new>
 #include <random>
 
-#include "models/test_support.h"
+#include "models/test_generator.h"
 
 namespace {
 std::atomic<std::size_t> n_allocations{0};  // NOLINT: operator new has no other place
@@ -60,6 +60,34 @@ TEST_P(WarmPassTest, AllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Tiny, WarmPassTest,
                          testing::Values("bert", "xlm_roberta", "modernbert", "qwen3_embedding",
                                          "embeddinggemma", "bert_reranker", "xlm_roberta_reranker"),
+                         [](const auto& param) { return std::string(param.param); });
+
+class WarmStepTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(WarmStepTest, AllocatesNothing) {
+  Generator generator(std::filesystem::path(LATTICE_FIXTURES) / GetParam(), {.n_threads = 2});
+  const auto first = generator.store->New(), second = generator.store->New();
+  Sequence* const states[] = {first.get(), second.get()};
+  for (Sequence* state : states) ASSERT_TRUE(state->Reserve(200));
+  const Ids prompt(50, 7);
+  const Generator::Piece pieces[] = {{first.get(), prompt}, {second.get(), prompt}};
+  generator.Read(pieces);
+  const TokenId ids[] = {3, 5};
+  const SequenceRows rows[] = {{0, 1}, {1, 2}};
+  const Batch step{
+      .ids = ids, .type_ids = {}, .sequences = rows, .output_rows = {}, .states = states};
+  const auto take = [&] {
+    const auto& hidden = generator.model->Forward(step, generator.workspace);
+    generator.model->Logits(hidden, {}, generator.workspace);
+  };
+  take();
+  const std::size_t before = n_allocations;
+  for (int i = 0; i < 40; ++i) take();  // over the ends of a page and of a chunk
+  EXPECT_EQ(n_allocations - before, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, WarmStepTest,
+                         testing::Values("llama", "gemma3", "gemma4", "qwen3_5", "qwen3_5_moe"),
                          [](const auto& param) { return std::string(param.param); });
 
 }  // namespace
