@@ -4,20 +4,18 @@
 
 namespace lattice::models {
 
-PagePool::PagePool(std::size_t n_pages) : counts_(n_pages), free_(n_pages), used_(n_pages) {
+PagePool::PagePool(std::size_t n_pages) : counts_(n_pages), free_(n_pages) {
   for (std::size_t i = 0; i < n_pages; ++i) {
     free_[i] = static_cast<std::uint32_t>(n_pages - 1 - i);
   }
 }
 
-PagePool::Taken PagePool::Take() {
+std::uint32_t PagePool::Take() {
   LATTICE_CHECK(!free_.empty());
   const std::uint32_t page = free_.back();
   free_.pop_back();
   counts_[page] = 1;
-  const bool used_before = used_[page];
-  used_[page] = true;
-  return {page, used_before};
+  return page;
 }
 
 void PagePool::Share(std::uint32_t page) {

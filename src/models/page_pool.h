@@ -14,12 +14,8 @@ class PagePool {
   std::size_t n_pages() const { return counts_.size(); }
   std::size_t n_free() const { return free_.size(); }
 
-  struct Taken {
-    std::uint32_t page = 0;
-    bool used_before = false;  ///< It still holds what somebody wrote.
-  };
   /// The free page that was given back last, else the lowest one; counted once. n_free() > 0.
-  Taken Take();
+  std::uint32_t Take();
   void Share(std::uint32_t page);
   bool IsShared(std::uint32_t page) const;
   /// One user less; the last one frees the page.
@@ -28,7 +24,6 @@ class PagePool {
  private:
   std::vector<std::uint32_t> counts_;
   std::vector<std::uint32_t> free_;  // the next one last
-  std::vector<bool> used_;
 };
 
 }  // namespace lattice::models

@@ -51,29 +51,33 @@ struct SequenceStore::Impl {
   kernels::KvType kv_type;
   PagePool pool;
   std::vector<std::unique_ptr<kernels::KvPages>> kv;  // [n_layers], null without attention
-  std::vector<std::byte> zeros;                       // the largest page
 
   std::size_t n_stateful() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(shape.layers, [](const auto& l) { return l.kind != Kind::kNone; }));
   }
-  /// A page of one's own. One that served before is cleared: a saved sequence must not hold what
-  /// another one left behind.
-  std::uint32_t TakePage() {
-    const PagePool::Taken taken = pool.Take();
-    if (!taken.used_before) return taken.page;
-    for (const auto& pages : kv) {
-      if (pages == nullptr) continue;
-      backend.WriteKvPage(std::span(zeros).first(pages->page_bytes()), taken.page, *pages);
-    }
-    return taken.page;
-  }
   std::uint32_t CopyPage(std::uint32_t from) {
-    const std::uint32_t to = pool.Take().page;
+    const std::uint32_t to = pool.Take();
     for (const auto& pages : kv) {
       if (pages != nullptr) backend.CopyKvPage(from, to, *pages);
     }
     return to;
+  }
+  /// A copy of `page`, in a place of no sequence, whose rows from `n` on are zero: what others left
+  /// behind must not get into a file.
+  std::uint32_t CleanPage(std::size_t layer, std::uint32_t page, std::size_t n) {
+    const auto clean = static_cast<std::uint32_t>(pool.n_pages());
+    const std::size_t width = shape.layers[layer].kv.n_kv_heads * shape.layers[layer].kv.head_dim;
+    std::vector<std::uint32_t> slots;
+    for (std::size_t i = n; i < kPageTokens; ++i) {
+      slots.push_back(static_cast<std::uint32_t>(clean * kPageTokens + i));
+    }
+    const auto zeros = backend.MakeBuffer();
+    const std::vector<float> values(slots.size() * 2 * width);
+    backend.Write(values, slots.size(), 2 * width, *zeros);
+    backend.CopyKvPage(page, clean, *kv[layer]);
+    backend.StoreKv(*zeros, 0, width, slots, *kv[layer]);
+    return clean;
   }
   Error NoPages(std::size_t wanted) const {
     return {ErrorCode::kResourceExhausted,
@@ -167,18 +171,15 @@ Result<std::shared_ptr<SequenceStore>> SequenceStore::Make(const StateShape& sha
   LATTICE_TRY_VOID(CheckShape(shape, options));
   const std::size_t n_pages = PagesFor(options.max_tokens);
   auto impl = std::make_unique<Impl>(shape, backend, options.kv_type, n_pages);
-  std::size_t largest = 0;
   for (const LayerState& layer : shape.layers) {
     std::unique_ptr<kernels::KvPages> pages;
     if (layer.kind == Kind::kAttention) {
       kernels::KvShape kv = layer.kv;
       kv.type = options.kv_type;
-      LATTICE_TRY(pages, backend.MakeKvPages(kv, n_pages));
-      largest = std::max(largest, pages->page_bytes());
+      LATTICE_TRY(pages, backend.MakeKvPages(kv, n_pages + 1));  // the last for CleanPage
     }
     impl->kv.push_back(std::move(pages));
   }
-  impl->zeros.resize(largest);
   return std::shared_ptr<SequenceStore>(new SequenceStore(std::move(impl)));
 }
 
@@ -200,7 +201,8 @@ Result<std::unique_ptr<Sequence>> SequenceStore::Parse(std::span<const std::byte
   std::unique_ptr<Sequence> sequence = New();
   Sequence::Impl& made = *sequence->impl_;
   made.n_tokens = static_cast<std::size_t>(session.header.n_tokens);
-  for (std::size_t i = PagesFor(made.n_tokens); i > 0; --i) made.pages.push_back(impl_->TakePage());
+  for (std::size_t i = PagesFor(made.n_tokens); i > 0; --i)
+    made.pages.push_back(impl_->pool.Take());
   std::size_t next = 0;
   for (std::size_t i = 0; i < impl_->shape.layers.size(); ++i) {
     if (impl_->shape.layers[i].kind == Kind::kNone) continue;
@@ -232,7 +234,7 @@ Status Sequence::Reserve(std::size_t n) {
     store.pool.Drop(shared);
   }
   own.pages.reserve(wanted);
-  for (std::size_t i = 0; i < added; ++i) own.pages.push_back(store.TakePage());
+  for (std::size_t i = 0; i < added; ++i) own.pages.push_back(store.pool.Take());
   return Ok();
 }
 
@@ -278,7 +280,7 @@ Status Sequence::Truncate(std::size_t n) {
 }
 
 Status Sequence::Save(const std::filesystem::path& file) const {
-  const SequenceStore::Impl& store = impl_->store;
+  SequenceStore::Impl& store = impl_->store;
   LATTICE_TRY(SessionWriter writer,
               SessionWriter::Create(file, {store.kv_type, impl_->n_tokens, store.shape.fingerprint,
                                            static_cast<std::uint32_t>(store.n_stateful())}));
@@ -290,10 +292,12 @@ Status Sequence::Save(const std::filesystem::path& file) const {
       store.backend.ReadDeltaNetState(*state, bytes);
       LATTICE_TRY_VOID(writer.BeginLayer(bytes.size()));
       LATTICE_TRY_VOID(writer.Append(bytes));
-    } else if (const auto* kv = store.kv[i].get()) {
+    } else if (const kernels::KvPages* kv = store.kv[i].get()) {
       bytes.resize(kv->page_bytes());
       LATTICE_TRY_VOID(writer.BeginLayer(pages.size() * bytes.size()));
-      for (const std::uint32_t page : pages) {
+      for (std::size_t p = 0; p < pages.size(); ++p) {
+        const std::size_t n = std::min(impl_->n_tokens - p * kPageTokens, kPageTokens);
+        const std::uint32_t page = n < kPageTokens ? store.CleanPage(i, pages[p], n) : pages[p];
         store.backend.ReadKvPage(*kv, page, bytes);
         LATTICE_TRY_VOID(writer.Append(bytes));
       }
