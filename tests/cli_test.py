@@ -160,6 +160,37 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(json.loads(out)["text"], row["decoded"])
         self.run_bad(1, "999999", "detokenize", "--model", BERT, "999999")
 
+    def test_template_prints_the_prompt(self):
+        template = self.path("t.jinja", "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}\n"
+                             "{% endfor %}{% if tools %}{{ tools|tojson }}{% endif %}{{ strftime_now('%d %B') }}"
+                             "{% if add_generation_prompt %}<{{ who }}>{% endif %}"
+                             "{% if messages|length > 2 %}{{ raise_exception('Too much, ' ~ who) }}{% endif %}")
+        case = {"messages": [{"role": "user", "content": "Grüße <b>"}], "special_tokens": {"bos_token": "<s>"},
+                "kwargs": {"add_generation_prompt": True, "who": "bot", "tools": [{"é": 1}]},
+                "now": "2026-01-15T12:34:56"}
+        text = '<s><user>Grüße <b>\n[{"é": 1}]15 January<bot>'
+        path = self.path("case.json", json.dumps(case))
+        self.assertEqual(self.run_ok("template", "--template", template, "--input", path), text)
+        out = json.loads(self.run_ok("template", "--template", template, "-i", path, "--json"))
+        self.assertEqual(out["text"], text)
+        data = text.encode()
+        self.assertEqual([data[b:e].decode() for b, e in out["user_ranges"]],
+                         ["user", "Grüße <b>", "é", "bot"])
+        case["messages"] *= 3
+        refused = self.path("three.json", json.dumps(case))
+        self.run_bad(1, "lattice: Too much, bot\n", "template", "--template", template, "-i", refused)
+        model = self.path("model")
+        os.mkdir(model)
+        self.assertIn("<|im_start|>user\nGrüße", self.run_ok("template", "-m", model, "-i", path))
+        with open(f"{model}/tokenizer_config.json", "w") as f:
+            json.dump({"chat_template": "{{ bos_token }}|{{ eos_token }}", "bos_token": "B",
+                       "eos_token": {"content": "E"}}, f)
+        self.assertEqual(self.run_ok("template", "-m", model, "-i", path), "<s>|E")
+        broken = self.path("broken.jinja", "\n{{ a b }}")
+        self.run_bad(1, "line 2", "template", "--template", broken, "-i", path)
+        self.run_bad(2, "", "template", "-i", path)
+        self.run_bad(1, "messages", "template", "--template", template, "-i", self.path("e.json", "{}"))
+
     def test_rerank_sorts_and_cuts(self):
         model = f"{FIXTURES}/bert_reranker"
         texts = ["first text", "second one", "and a third", "first text"]

@@ -10,6 +10,7 @@
 #include "apps/command_rm.h"
 #include "apps/command_show.h"
 #include "apps/command_similarity.h"
+#include "apps/command_template.h"
 #include "apps/command_tokenize.h"
 
 namespace lattice::apps {
@@ -22,6 +23,7 @@ constexpr Command kCommands[] = {
     {"rerank", "Order texts by how well they answer a query", DeclareRerank},
     {"tokenize", "Texts to token ids", DeclareTokenize},
     {"detokenize", "Token ids to text", DeclareDetokenize},
+    {"template", "The prompt that a chat template makes of messages", DeclareTemplate},
     {"bench", "How fast a model runs on this machine", DeclareBench},
     {"doctor", "What this machine and a model on it can do", DeclareDoctor},
     {"forward", "Run a model once on given ids, to compare with references", DeclareForward},

@@ -57,14 +57,16 @@ jinja::CivilTime LocalTime() {
 }
 
 // The messages as the template sees them; the last one with the tag that continue_final looks for.
-Result<Value> MessagesValue(const Conversation& conversation, bool continue_final,
+Result<Value> MessagesValue(const Conversation& conversation, const RenderOptions& options,
                             std::size_t& n_bytes) {
   auto list = std::make_shared<jinja::List>();
   for (const Message& message : conversation.messages) {
-    list->items.push_back(jinja::FromJson(message.json(), Origin::kUser, n_bytes));
+    list->items.push_back(jinja::FromJson(
+        options.parse_arguments ? message.WithParsedArguments().json() : message.json(),
+        Origin::kUser, n_bytes));
     list->depth = std::max(list->depth, list->items.back().depth() + 1);
   }
-  if (continue_final) {
+  if (options.continue_final) {
     if (list->items.empty()) {
       return Error{ErrorCode::kInvalidArgument, "there is no last message to continue"};
     }
@@ -111,8 +113,7 @@ Result<RenderedPrompt> ChatTemplate::Render(const Conversation& conversation,
   }
   jinja::Variables variables;
   auto& values = variables.values;
-  LATTICE_TRY(Value messages,
-              MessagesValue(conversation, options.continue_final, variables.n_bytes));
+  LATTICE_TRY(Value messages, MessagesValue(conversation, options, variables.n_bytes));
   values.emplace_back("messages", std::move(messages));
   values.emplace_back("tools",
                       conversation.tools

@@ -31,6 +31,9 @@ struct RenderOptions {
   /// The last message is the beginning of an answer that the model goes on with: the prompt ends
   /// with its text. Not together with add_generation_prompt.
   bool continue_final = false;
+  /// Shows the template arguments of tool calls as objects where a message has them as JSON in a
+  /// string: so OpenAI's clients send them, and hardly a template takes them.
+  bool parse_arguments = false;
   /// Absent: as the template does by itself.
   std::optional<bool> enable_thinking{};
   /// Further variables (reasoning_effort, documents, date_string, ...). Names that the template's

@@ -97,6 +97,19 @@ TEST(ChatTemplateTest, ContinuedMessagesEndThePrompt) {
   EXPECT_FALSE(Compile(kTemplate).Render(talk, options));
 }
 
+TEST(ChatTemplateTest, ArgumentsInStringsBecomeObjectsOnDemand) {
+  const auto json = ParseJson(R"({"role": "assistant", "tool_calls": [
+      {"function": {"name": "f", "arguments": "{\"a\": [1]}"}},
+      {"function": {"name": "g", "arguments": "no JSON"}}]})");
+  const auto talk = Talk({Message(json->as_object())});
+  const ChatTemplate show =
+      Compile("{% for c in messages[0].tool_calls %}{{ c.function.arguments|tojson }}{% endfor %}");
+  EXPECT_EQ(show.Render(talk, {})->text, R"("{\"a\": [1]}""no JSON")");
+  RenderOptions options;
+  options.parse_arguments = true;
+  EXPECT_EQ(show.Render(talk, options)->text, R"({"a": [1]}"no JSON")");
+}
+
 TEST(ChatTemplateTest, FallbackIsChatMl) {
   const ChatTemplate fallback = ChatTemplate::Fallback({});
   Conversation talk = Talk({Message::System("Be brief."), Message::User("2+2?")});

@@ -124,6 +124,21 @@ std::vector<ToolCall> Message::tool_calls() const {
   return calls;
 }
 
+Message Message::WithParsedArguments() const {
+  Message parsed = *this;
+  boost::json::value* list = parsed.json_.if_contains("tool_calls");
+  if (list == nullptr || !list->is_array()) return parsed;
+  for (auto& call : list->get_array()) {
+    auto* function = call.is_object() ? call.get_object().if_contains("function") : nullptr;
+    if (function == nullptr || !function->is_object()) continue;
+    auto* arguments = function->get_object().if_contains("arguments");
+    if (arguments == nullptr || !arguments->is_string()) continue;
+    auto object = ParseJson({arguments->get_string().data(), arguments->get_string().size()});
+    if (object && object->is_object()) *arguments = std::move(*object);
+  }
+  return parsed;
+}
+
 Result<Conversation> ConversationFromJson(const JsonView& json) {
   Conversation conversation;
   auto list = json.Get("messages");

@@ -52,6 +52,10 @@ class Message {
   std::vector<ToolCall> tool_calls() const;
   std::string_view tool_call_id() const { return StringAt("tool_call_id"); }
 
+  /// The same with the arguments of its tool calls as objects, where they are JSON objects in
+  /// strings.
+  Message WithParsedArguments() const;
+
   const boost::json::object& json() const { return json_; }
 
  private:

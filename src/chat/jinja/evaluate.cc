@@ -131,6 +131,7 @@ Result<Arguments> Interpreter::EvaluateArguments(const ArgumentExprs& exprs, Sco
     LATTICE_TRY(const Value list, Evaluate(*exprs.list, scope));
     LATTICE_TRY(const std::vector<Value> items, Iterate(*this, list));
     LATTICE_TRY_VOID(CheckItems(items.size()));
+    LATTICE_TRY_VOID(Keep(items.size() * sizeof(Value)));
     arguments.positional.insert(arguments.positional.end(), items.begin(), items.end());
   }
   if (exprs.names != nullptr) {
@@ -139,6 +140,7 @@ Result<Arguments> Interpreter::EvaluateArguments(const ArgumentExprs& exprs, Sco
     LATTICE_TRY_VOID(Step(names.dict()->entries.size()));
     for (const auto& [name, value] : names.dict()->entries) {
       if (!name.IsString()) return Fault("keywords must be strings");
+      LATTICE_TRY_VOID(Keep(sizeof(Value) + name.text()->size()));
       arguments.named.emplace_back(std::string(name.text()->view()), value);
     }
   }

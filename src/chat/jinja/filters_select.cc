@@ -7,9 +7,10 @@
 namespace lattice::chat::jinja {
 namespace {
 
-// The arguments behind the first n positional ones.
-Arguments Rest(const Arguments& arguments, std::size_t n) {
+// The arguments behind the first n positional ones. Counted: filters in filters hold many copies.
+Result<Arguments> Rest(Runtime& runtime, const Arguments& arguments, std::size_t n) {
   Arguments rest;
+  LATTICE_TRY_VOID(runtime.Keep((arguments.positional.size() - n) * sizeof(Value)));
   rest.positional.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(n),
                          arguments.positional.end());
   rest.named = arguments.named;
@@ -34,7 +35,8 @@ Result<Value> Map(Runtime& runtime, const Value& subject, const Arguments& argum
   }
   std::vector<Value> mapped;
   mapped.reserve(items.size());
-  const Arguments rest = attribute != nullptr ? Arguments() : Rest(arguments, 1);
+  LATTICE_TRY(const Arguments rest,
+              attribute != nullptr ? Result<Arguments>(Arguments()) : Rest(runtime, arguments, 1));
   for (const Value& item : items) {
     LATTICE_TRY_VOID(runtime.Step());
     LATTICE_TRY(Value value,
@@ -55,7 +57,8 @@ Result<Value> Choose(Runtime& runtime, const Value& subject, const Arguments& ar
   const Value* test =
       arguments.positional.size() > n_before ? &arguments.positional[n_before] : nullptr;
   if (test != nullptr && !test->IsString()) return Fault("the name of a test must be a str");
-  const Arguments rest = test == nullptr ? Arguments() : Rest(arguments, n_before + 1);
+  LATTICE_TRY(const Arguments rest, test == nullptr ? Result<Arguments>(Arguments())
+                                                    : Rest(runtime, arguments, n_before + 1));
   LATTICE_TRY(const std::vector<Value> items, Iterate(runtime, subject));
   std::vector<Value> chosen;
   for (const Value& item : items) {

@@ -7,7 +7,7 @@ namespace lattice::chat::jinja {
 /// What a template, which is code from a stranger, may cost. Passing a limit is kResourceExhausted
 /// with the limit's name and value; the defaults leave real templates far away from all of them.
 struct Limits {
-  std::size_t max_source_bytes = std::size_t{1} << 20;  ///< Of the template's own text.
+  std::size_t max_source_bytes = std::size_t{256} << 10;  ///< Of the template's own text.
   std::size_t max_nesting = 200;       ///< Levels of blocks and expressions in the source.
   std::size_t max_depth = 1000;        ///< Levels of evaluation while running (macros in macros).
   std::size_t max_values = 200;        ///< Lists within lists that a template or its data build.

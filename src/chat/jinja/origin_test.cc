@@ -52,7 +52,7 @@ TEST(JinjaOriginTest, EveryOperationKeepsTheOriginOfBytes) {
   EXPECT_EQ(Marked("{{ d }}"), "{'«k»': '«v\"w»'}");
   EXPECT_EQ(Marked("{{ html|e }}{{ '<' + (u|safe) }}"), "«&lt;&amp;»&lt;«User»");
   EXPECT_EQ(Marked("{{ '%s=%5s' % ('a', u) }}{{ '{}:{:>6}'.format(u, u) }}"),
-            "a= «User»«User»:  «User»");
+            "a= «UserUser»:  «User»");
   EXPECT_EQ(Marked("{{ f % (1, 'x') }}{{ f.format(2) }}"), "1«-»x« {}%s-%s »2");
   EXPECT_EQ(Marked("{% for k, v in d.items() %}{{ k }}{{ v }}{% endfor %}{% for c in u %}{{ c }}-"
                    "{% endfor %}"),
@@ -64,7 +64,7 @@ TEST(JinjaOriginTest, EveryOperationKeepsTheOriginOfBytes) {
             "«P», «Q»r«p»");
   EXPECT_EQ(
       Marked("{{ u.center(8, '*') }}{{ u|indent(2, true) }}{{ u|truncate(3, true, '.', 0) }}"),
-      "**«User»**  «User»«Us».");
+      "**«User»**  «UserUs».");
   EXPECT_EQ(Marked("{{ 'Us' 'er' }}{{ u == 'User' }}{{ u|length }}{{ {'User': 1}[u] }}"),
             "UserTrue41");
   EXPECT_EQ(Marked("{{ u * 2 }}{{ (u + 'x') * 2 }}{{ u.partition('s')[1] }}"),
