@@ -96,7 +96,7 @@ CASES = {
     # errors
     "tilde_binds_tighter": "{{ 1 + 2 ~ 3 }}", "raise": "a{{ raise_exception('No ' ~ name) }}b", "undefined_attribute": "{{ nothing.a }}", "undefined_arithmetic": "{{ nothing + 1 }}", "missing_attribute_use": "{{ nested.q.r }}", "call_undefined": "{{ nothing() }}",
     "bad_concat": "{{ 'a' + 1 }}", "bad_concat_list": "{{ [1] + 'a' }}", "none_iteration": "{% for x in none %}{% endfor %}", "int_iteration": "{% for x in 5 %}{% endfor %}", "none_attribute": "{{ none.x.y }}", "division": "{{ 1 / 0 }}",
-    "in_none": "{{ 'a' in none }}", "in_string": "{{ 1 in 'a' }}", "compare_types": "{{ 1 < 'a' }}", "unpack": "{% for a, b in [1] %}{% endfor %}", "unpack_many": "{% set a, b = [1, 2, 3] %}", "items_of_string": "{{ 'a'|items }}",
+    "in_none": "{{ 'a' in none }}", "in_string": "{{ 1 in 'a' }}", "compare_types": "{{ 1 < 'a' }}", "unpack": "{% for a, b in [1] %}{% endfor %}", "unpack_many": "{% set a, b = [1, 2, 3] %}", "items_of_string": "{{ 'a'|items|list }}",
     "append": "{{ items.append(4) }}", "len_of_generator": "{{ items|select|length }}", "macro_arguments": "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}", "macro_keyword": "{% macro m(a) %}{% endmacro %}{{ m(b=2) }}",
     "set_attribute": "{% set nested.a = 1 %}", "tojson_undefined": "{{ nothing|tojson }}", "not_callable": "{{ name() }}", "unhashable": "{{ {[1]: 2} }}", "range_zero": "{{ range(1, 2, 0) }}", "big_range": "{{ range(100001) }}",
     "syntax_end": "{% if yes %}", "syntax_unknown": "{% foo %}", "syntax_endfor": "{% if yes %}{% endfor %}", "syntax_expression": "{{ 1 + }}", "syntax_brace": "{{ (1 }}", "syntax_string": "{{ 'a }}", "syntax_comment": "{# a", "syntax_raw": "{% raw %}a",

@@ -126,13 +126,8 @@ Result<RenderedPrompt> ChatTemplate::Render(const Conversation& conversation,
   if (options.enable_thinking) {
     values.emplace_back("enable_thinking", Value(*options.enable_thinking));
   }
-  auto text = template_.Run(variables, options.now ? *options.now : LocalTime());
-  if (!text) {
-    Error error = std::move(text).error();
-    const bool located = error.message.starts_with("line ");
-    return located ? std::move(error).Within("chat template") : error;
-  }
-  jinja::Text prompt = std::move(text).value();
+  LATTICE_TRY(jinja::Text prompt,
+              template_.Run(variables, options.now ? *options.now : LocalTime(), "chat template"));
   if (options.continue_final) {
     LATTICE_TRY(prompt, CutAtContinuationTag(prompt));
   }

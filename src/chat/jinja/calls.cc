@@ -146,20 +146,22 @@ Result<Interpreter::Flow> Interpreter::RunLoop(const Stmt& stmt, Scope& outer,
   loop.depth0 = depth0;
   loop.statement = &stmt;
   loop.outer = &outer;
+  bool completed =
+      false;  // one visit reached the end of the body: the reference's reason for no else
   for (; loop.index < loop.list->items.size(); ++loop.index) {
     Block block(*this, outer);
     block.scope().Set(program_.loop, Value(&loop));
     LATTICE_TRY_VOID(Assign(stmt.target, loop.list->items[loop.index], block.scope()));
     LATTICE_TRY(const Flow flow, Execute(stmt.body, block.scope(), out));
+    completed = completed || flow == Flow::kNormal;
     if (flow == Flow::kBreak) break;
   }
-  if (loop.list->items.empty()) {
-    Block block(*this, outer);
-    // Here `break` belongs to the loop around this one.
-    return Execute(stmt.other, block.scope(), out);
-  }
-  loop.index = std::min(loop.index, loop.list->items.size() - 1);  // should it be kept and asked
-  return Flow::kNormal;
+  // Should the loop's variable be kept and asked.
+  loop.index = std::min(loop.index, std::max<std::size_t>(loop.list->items.size(), 1) - 1);
+  if (completed) return Flow::kNormal;
+  Block block(*this, outer);
+  // Here `break` belongs to the loop around this one.
+  return Execute(stmt.other, block.scope(), out);
 }
 
 }  // namespace lattice::chat::jinja

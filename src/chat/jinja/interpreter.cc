@@ -56,7 +56,7 @@ void Interpreter::Define(std::string_view name, const Value& value) {
   globals_.Set(static_cast<Symbol>(found - program_.symbols.begin()), value);
 }
 
-Result<Text> Interpreter::Run() {
+Result<Text> Interpreter::Run(std::string_view where) {
   TextBuilder out(limits().max_output_bytes);
   const auto flow = Execute(program_.body, root_, out);
   Result<Text> text = !flow        ? Result<Text>(flow.error())
@@ -64,8 +64,8 @@ Result<Text> Interpreter::Run() {
                                    : Result<Text>(std::move(out).Build());
   if (text || raised_) return text;
   Error error = std::move(text).error();
-  if (error_line_ == 0) return error;
-  return std::move(error).Within("line " + std::to_string(error_line_));
+  if (error_line_ != 0) error = std::move(error).Within("line " + std::to_string(error_line_));
+  return where.empty() ? error : std::move(error).Within(where);
 }
 
 Error Interpreter::OutputLimit() const {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,8 +46,9 @@ class Interpreter final : public Runtime {
   /// What the template may read besides the global functions.
   void Define(std::string_view name, const Value& value);
 
-  /// Runs the program. Errors are located ("line N: ..."), but for those of raise_exception.
-  Result<Text> Run();
+  /// Runs the program. Errors are located ("line N: ...", behind `where` if it is not empty), but
+  /// for those of raise_exception.
+  Result<Text> Run(std::string_view where);
 
   Result<Value> Call(const Value& callee, const Arguments& arguments) override;
   Error Raise(std::string message) override;

@@ -9,7 +9,7 @@ namespace lattice::chat::jinja {
 struct Limits {
   std::size_t max_source_bytes = std::size_t{256} << 10;  ///< Of the template's own text.
   std::size_t max_nesting = 200;       ///< Levels of blocks and expressions in the source.
-  std::size_t max_depth = 1000;        ///< Levels of evaluation while running (macros in macros).
+  std::size_t max_depth = 500;         ///< Levels of evaluation while running (macros in macros).
   std::size_t max_values = 200;        ///< Lists within lists that a template or its data build.
   std::size_t max_steps = 20'000'000;  ///< Evaluated nodes and visited items: about a second.
   std::size_t max_output_bytes = std::size_t{32} << 20;

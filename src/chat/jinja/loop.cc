@@ -7,6 +7,7 @@ namespace lattice::chat::jinja {
 Result<Value> LoopAttribute(Runtime& runtime, LoopState& loop, std::string_view name) {
   const std::vector<Value>& items = loop.list->items;
   const std::size_t n = items.size();
+  if (items.empty()) return Value();  // a loop that visited nothing has no variable
   const auto integer = [](std::size_t number) { return Value(static_cast<Int>(number)); };
   if (name == "index") return integer(loop.index + 1);
   if (name == "index0") return integer(loop.index);

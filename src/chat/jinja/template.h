@@ -37,7 +37,9 @@ class Template {
   /// Errors  kInvalidArgument: the words of raise_exception as they are, or "line N: ..." for
   ///         whatever else the data and the template do not agree about; kResourceExhausted: a
   ///         limit.
-  Result<Text> Run(const Variables& variables, const CivilTime& now) const;
+  ///         `where`, if not empty, stands before everything but the words of raise_exception.
+  Result<Text> Run(const Variables& variables, const CivilTime& now,
+                   std::string_view where = "") const;
 
  private:
   Template(std::shared_ptr<const Program> program, const Limits& limits)
