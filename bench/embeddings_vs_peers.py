@@ -1,7 +1,7 @@
 """Times `lattice` and its peers on the same texts, alternately, in one run; prints medians and ratios.
 
 Usage: embeddings_vs_peers.py --lattice BINARY --model FOLDER [--rounds 5] [--threads 2]
-                              [--fasttextembed] [--json FILE]
+                              [--texts SHORT LONG] [--fasttextembed] [--json FILE]
 
 Peers: ONNX Runtime (f32 and dynamic int8, its own fused graph, texts sorted by length, the best of
 several batch sizes, tokens by the `tokenizers` package) and, for a bge-small shaped model,
@@ -23,16 +23,16 @@ from tokenizers import Tokenizer
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers"))
 import onnx_bert  # noqa: E402
 
-WORKLOADS = {"query": (1, 8), "short": (1000, 8), "long": (200, 250)}  # texts, words each
+WORDS = {"query": 8, "short": 8, "long": 250}  # of a text
 BATCHES = {"query": (1,), "short": (16, 32, 64, 128), "long": (4, 8, 16)}
 
 
-def make_texts(tokenizer):
+def make_texts(tokenizer, counts):
     """Texts of whole vocabulary words, so that words and tokens agree in number."""
     words = sorted(w for w in tokenizer.get_vocab() if w.isalpha() and w.isascii() and len(w) > 2)
     rng = np.random.default_rng(7)
-    return {name: [" ".join(rng.choice(words, n_words)) for _ in range(n_texts)]
-            for name, (n_texts, n_words) in WORKLOADS.items()}
+    return {name: [" ".join(rng.choice(words, WORDS[name])) for _ in range(n_texts)]
+            for name, n_texts in counts.items()}
 
 
 class OnnxRuntime:
@@ -102,6 +102,8 @@ def main():
     parser.add_argument("--model", required=True)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--texts", type=int, nargs=2, default=(1000, 200),
+                        help="short and long texts of a round")
     parser.add_argument("--fasttextembed", action="store_true")
     parser.add_argument("--json")
     args = parser.parse_args()
@@ -109,7 +111,8 @@ def main():
     tokenizer = Tokenizer.from_file(f"{args.model}/tokenizer.json")
     tokenizer.no_padding()
     tokenizer.enable_truncation(256)
-    texts = make_texts(tokenizer)
+    counts = {"query": 1, "short": args.texts[0], "long": args.texts[1]}
+    texts = make_texts(tokenizer, counts)
     pooling = "mean"
     if os.path.exists(f"{args.model}/1_Pooling/config.json"):
         with open(f"{args.model}/1_Pooling/config.json") as f:
@@ -135,7 +138,7 @@ def main():
                  for p in ("f32", "int8")}
         best = {}
         for precision, peer in peers.items():
-            for name in WORKLOADS:
+            for name in WORDS:
                 times = {b: min(peer.time_all(texts[name], b) for _ in range(2))
                          for b in BATCHES[name]}
                 best[precision, name] = min(times, key=times.get)
@@ -176,11 +179,11 @@ def main():
               f"{abs(check - exact).max():.2e}\n")
 
     engines = list(dict.fromkeys(engine for engine, _ in seconds))
-    print(f"{'median of ' + str(args.rounds):32}" + "".join(f"{n:>24}" for n in WORKLOADS))
+    print(f"{'median of ' + str(args.rounds):32}" + "".join(f"{n:>24}" for n in WORDS))
     table = []
     for engine in engines:
         line = f"{engine:32}"
-        for name, (n_texts, _) in WORKLOADS.items():
+        for name, n_texts in counts.items():
             values = seconds[engine, name]
             median = float(np.median(values))
             shown = f"{median * 1e3:.3f} ms" if n_texts == 1 else f"{n_texts / median:.1f} docs/s"
@@ -198,7 +201,7 @@ def main():
                          ("lattice f32", "fasttextembed")):
         if (theirs, "query") in seconds:
             line = f"{ours + ' / ' + theirs:45}"
-            for name in WORKLOADS:
+            for name in WORDS:
                 ratio = np.median(seconds[theirs, name]) / np.median(seconds[ours, name])
                 line += f"{ratio:>11.2f}x"
             print(line)

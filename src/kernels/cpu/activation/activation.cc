@@ -42,6 +42,11 @@ MapFn MapOf(const ActivationKernels& kernels, Activation activation) {
   LATTICE_CHECK(false);
 }
 
+MapFn RoughMapOf(const ActivationKernels& kernels, Activation activation) {
+  if (activation == Activation::kGeluErf) return kernels.rough_gelu_erf;
+  return MapOf(kernels, activation);
+}
+
 GateFn GateOf(const ActivationKernels& kernels, Activation activation) {
   switch (activation) {
     case Activation::kNone:

@@ -22,6 +22,8 @@ const ActivationKernels& SelectActivation(CpuFeatures features);
 
 /// The kernel of `activation`, for a caller that has a tile of results at hand; null for kNone.
 MapFn MapOf(const ActivationKernels& kernels, Activation activation);
+/// The same for results that are rounded to 8 bits next (bf16, int8): erf GELU within 4.6e-5.
+MapFn RoughMapOf(const ActivationKernels& kernels, Activation activation);
 /// activation must not be kNone.
 GateFn GateOf(const ActivationKernels& kernels, Activation activation);
 

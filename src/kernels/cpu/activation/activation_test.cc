@@ -76,6 +76,28 @@ TEST(ActivationTest, ErrorsAreAFewUlpsOverAllFloats) {
             3.5);
 }
 
+TEST(ActivationTest, RoughGeluIsNearGelu) {
+  const ActivationKernels& run = *ActivationVariants()[0].run;
+  std::vector<float> x;
+  for (int i = -200000; i <= 200000; ++i) x.push_back(static_cast<float>(i) * 1e-4f);
+  std::vector<float> y = x;
+  RoughMapOf(run, Activation::kGeluErf)(y.data(), y.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double error = std::abs(y[i] - GeluErf(x[i]));
+    ASSERT_LT(error, 4.6e-5) << x[i];
+    ASSERT_LE(error, 1.2e-4 * std::abs(x[i])) << x[i];  // Zero stays zero.
+  }
+  const float inf = std::numeric_limits<float>::infinity();
+  float extremes[] = {inf, -inf, 1e30f, -1e30f, std::numeric_limits<float>::quiet_NaN()};
+  run.rough_gelu_erf(extremes, 5);
+  EXPECT_EQ(extremes[0], inf);
+  EXPECT_NEAR(extremes[1], 0.0f, 1e-5f);
+  EXPECT_NEAR(extremes[2], 1e30f, 3e24f);
+  EXPECT_NEAR(extremes[3], 0.0f, 1e-5f);
+  EXPECT_TRUE(std::isnan(extremes[4]));
+  EXPECT_EQ(RoughMapOf(run, Activation::kSilu), run.silu);
+}
+
 TEST(ActivationTest, ExtremesAreTheirLimits) {
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -105,6 +127,10 @@ TEST(ActivationTest, AllVariantsGiveTheSameBitsAtAllLengths) {
   const CpuFeatures features = CpuFeatures::Detect();
   for (const ActivationVariant& variant : ActivationVariants()) {
     if (!features.Has(variant.needs)) continue;
+    std::vector<float> want = all, got = all;
+    scalar.rough_gelu_erf(want.data(), want.size());
+    variant.run->rough_gelu_erf(got.data(), got.size());
+    ASSERT_EQ(std::memcmp(want.data(), got.data(), want.size() * sizeof(float)), 0) << variant.name;
     for (Activation activation : {Activation::kGeluErf, Activation::kGeluTanh, Activation::kRelu,
                                   Activation::kSilu, Activation::kTanh}) {
       for (std::size_t n = 0; n <= all.size();

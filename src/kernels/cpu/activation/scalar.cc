@@ -6,7 +6,8 @@
 namespace lattice::kernels {
 
 const ActivationKernels kActivationScalar = {
-    MapRow<GeluErf>,  MapRow<GeluTanh>,  MapRow<Relu>,  MapRow<Silu>,  MapRow<Tanh>,
-    GateRow<GeluErf>, GateRow<GeluTanh>, GateRow<Relu>, GateRow<Silu>, GateRow<Tanh>};
+    MapRow<GeluErf>, MapRow<GeluTanh>,     MapRow<Relu>,     MapRow<Silu>,
+    MapRow<Tanh>,    MapRow<RoughGeluErf>, GateRow<GeluErf>, GateRow<GeluTanh>,
+    GateRow<Relu>,   GateRow<Silu>,        GateRow<Tanh>};
 
 }  // namespace lattice::kernels

@@ -12,6 +12,8 @@ namespace {
 
 constexpr AttentionVariant kVariants[] = {
 #if defined(__x86_64__)
+    {"amx_bf16", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Bf16 | CpuFeature::kAmxBf16,
+     &kAttentionAmxBf16},
     {"avx512bf16", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Bf16,
      &kAttentionAvx512Bf16},
     {"avx512", CpuFeature::kAvx512, &kAttentionAvx512},
@@ -25,25 +27,35 @@ constexpr AttentionVariant kVariants[] = {
 // Most queries of one unit of work: enough to make packing the keys cheap.
 constexpr std::size_t kUnitQueries = 192;
 
-std::size_t RoundUp(std::size_t n, std::size_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
+// Floats until the next multiple of 64 bytes.
+std::size_t Aligned(std::size_t n_floats) { return (n_floats + 15) / 16 * 16; }
+
+std::size_t BytesFor(const AttentionArgs& args, const AttentionKernels& kernels,
+                     std::size_t n_keys) {
+  return (Aligned(kernels.key_floats(n_keys, args.head_dim)) +
+          Aligned(kernels.value_floats(n_keys, args.head_dim)) +
+          kernels.scratch_floats(args.head_dim)) *
+         sizeof(float);
 }
 
-// Enough for f32, and so for slots of two.
-std::size_t KeyFloats(std::size_t n_keys, std::size_t dim) {
-  return RoundUp(n_keys, kPanelKeys) * RoundUp(dim, 16);
-}
-std::size_t ValueFloats(std::size_t n_keys, std::size_t dim) { return n_keys * RoundUp(dim, 16); }
+// The kernels for a call, and for its texts of few keys.
+struct KernelChoice {
+  const AttentionKernels& many;
+  const AttentionKernels& few;
+
+  const AttentionKernels& For(std::size_t n_keys) const {
+    return n_keys <= many.few_keys ? few : many;
+  }
+};
 
 // What a worker needs for the longest text.
-std::size_t WorkerBytes(const AttentionArgs& args, const AttentionKernels& kernels) {
+std::size_t WorkerBytes(const AttentionArgs& args, const KernelChoice& kernels) {
   std::size_t n_keys = 0;
   for (const AttentionSpan& span : args.spans) {
     n_keys = std::max<std::size_t>(n_keys, span.key_end - span.key_begin);
   }
-  return (KeyFloats(n_keys, args.head_dim) + ValueFloats(n_keys, args.head_dim) +
-          kernels.scratch_floats(args.head_dim)) *
-         sizeof(float);
+  return std::max(BytesFor(args, kernels.many, n_keys),
+                  BytesFor(args, kernels.few, std::min(n_keys, kernels.many.few_keys)));
 }
 
 // A block of queries of one text, for all query heads of one key head.
@@ -120,9 +132,12 @@ class Plan {
 // Does the units of one worker.
 class Worker {
  public:
-  Worker(const AttentionKernels& kernels, const AttentionArgs& args, CpuBuffer& out,
+  Worker(const KernelChoice& choice, const AttentionArgs& args, CpuBuffer& out,
          AlignedBuffer& memory)
-      : kernels_(kernels), args_(args), out_(out), memory_(memory) {}
+      : choice_(choice), args_(args), out_(out), memory_(memory) {}
+  ~Worker() { Use(nullptr); }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
 
   void Run(const Unit& unit) {
     if (unit.span != span_ || unit.kv_head != kv_head_) Pack(unit);
@@ -138,34 +153,43 @@ class Worker {
                                    .window = args_.window,
                                    .out = out_.row(unit.query_begin) + head * dim,
                                    .out_stride = out_.cols()};
-      kernels_.attend(queries, packed_, scratch_);
+      kernels_->attend(queries, packed_, scratch_);
     }
   }
 
  private:
+  void Use(const AttentionKernels* kernels) {
+    if (kernels == kernels_) return;
+    if (kernels_ != nullptr && kernels_->leave != nullptr) kernels_->leave();
+    if (kernels != nullptr && kernels->enter != nullptr) kernels->enter();
+    kernels_ = kernels;
+  }
+
   void Pack(const Unit& unit) {
     span_ = unit.span;
     kv_head_ = unit.kv_head;
     const std::size_t n_keys = span_->key_end - span_->key_begin, dim = args_.head_dim;
-    const std::size_t key_floats = KeyFloats(n_keys, dim);
-    const std::size_t value_floats = ValueFloats(n_keys, dim);
+    Use(&choice_.For(n_keys));
+    const std::size_t key_floats = Aligned(kernels_->key_floats(n_keys, dim));
+    const std::size_t value_floats = Aligned(kernels_->value_floats(n_keys, dim));
     float* keys = memory_.As<float>().data();
     float* values = keys + key_floats;
     scratch_ = values + value_floats;
     const CpuBuffer& kv = AsCpu(*args_.kv);
     const float* k = kv.row(span_->key_begin) + args_.k_col + kv_head_ * dim;
     const float* v = kv.row(span_->key_begin) + args_.v_col + kv_head_ * dim;
-    kernels_.pack_keys(k, kv.cols(), n_keys, dim, keys);
-    if (kernels_.per_slot == 1 && dim % 16 == 0 &&
+    kernels_->pack_keys(k, kv.cols(), n_keys, dim, keys);
+    if (kernels_->per_slot == 1 && dim % 16 == 0 &&
         n_keys <= kTileKeys) {  // Read too seldom to be worth a copy.
       packed_ = {keys, v, kv.cols(), n_keys, dim};
     } else {
-      kernels_.pack_values(v, kv.cols(), n_keys, dim, values);
-      packed_ = {keys, values, RoundUp(dim, 16), n_keys, dim};
+      kernels_->pack_values(v, kv.cols(), n_keys, dim, values);
+      packed_ = {keys, values, Aligned(dim), n_keys, dim};
     }
   }
 
-  const AttentionKernels& kernels_;
+  const KernelChoice& choice_;
+  const AttentionKernels* kernels_ = nullptr;
   const AttentionArgs& args_;
   CpuBuffer& out_;
   AlignedBuffer& memory_;
@@ -195,12 +219,9 @@ void CheckShapes(const AttentionArgs& args) {
 std::span<const AttentionVariant> AttentionVariants() { return kVariants; }
 
 const AttentionKernels& SelectAttention(CpuFeatures features, Precision precision) {
-  // Processors with AMX run the vector dot product of bf16 at half the rate of f32 products: there
-  // f32 attention is faster as well as more exact (256 tokens: 1.6 times).
-  const bool slow_bf16 = features.Has(CpuFeature::kAmxBf16);
   std::size_t i = 0;
   while (!features.Has(kVariants[i].needs) ||
-         ((precision == Precision::kF32 || slow_bf16) && kVariants[i].run->per_slot != 1)) {
+         (precision == Precision::kF32 && kVariants[i].run->per_slot != 1)) {
     ++i;
   }
   return *kVariants[i].run;
@@ -208,7 +229,7 @@ const AttentionKernels& SelectAttention(CpuFeatures features, Precision precisio
 
 void CpuAttention::Run(ThreadPool& pool, const AttentionArgs& args, CpuBuffer& out) {
   CheckShapes(args);
-  const AttentionKernels& kernels = args.precision == Precision::kF32 ? exact_ : rounded_;
+  const KernelChoice kernels = {args.precision == Precision::kF32 ? exact_ : rounded_, exact_};
   out.Reshape(args.q->rows(), args.n_heads * args.head_dim);
   const Plan plan(args, pool.n_threads());
   const std::size_t n_workers = plan.n_pieces() == 1 ? 1 : pool.n_threads();

@@ -22,14 +22,13 @@ struct AttentionVariant {
 
 /// Fastest first; the last row runs anywhere. Rows of f32 give the same bits.
 std::span<const AttentionVariant> AttentionVariants();
-/// The first row for `features` that computes in f32, or for other precisions the first of all,
-/// unless its processors are known to run that one slower.
+/// The first row for `features` that computes in f32, or for other precisions the first of all.
 const AttentionKernels& SelectAttention(CpuFeatures features, Precision precision);
 
 /// Attention over packed texts: see Backend::Attention. Softmax as in Milakov and Gimelshein 2018,
-/// "Online normalizer calculation for softmax", over tiles of 64 keys: memory grows with the keys
-/// of a text, not with their square. Work is cut into a text, a key head and a block of queries;
-/// one key head is packed once for the blocks that a worker takes in a row. Thread-safe.
+/// "Online normalizer calculation for softmax", over tiles of 64 keys (AMX: 512): memory grows with
+/// the keys of a text, not with their square. Work is cut into a text, a key head and a block of
+/// queries; one key head is packed once for the blocks that a worker takes in a row. Thread-safe.
 class CpuAttention {
  public:
   explicit CpuAttention(CpuFeatures features)

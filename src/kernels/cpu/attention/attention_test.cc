@@ -29,17 +29,18 @@ std::vector<float> Attend(const AttentionKernels& kernels, std::size_t dim, Mask
                           const std::vector<float>& q, const std::vector<float>& kv,
                           const std::vector<std::uint32_t>& index) {
   const std::size_t n_keys = kv.size() / (2 * dim), padded = (dim + 15) / 16 * 16;
-  const std::size_t slots = kernels.per_slot;
-  AlignedBuffer keys((n_keys + 15) / 16 * 16 * ((dim + slots - 1) / slots) * sizeof(float));
-  AlignedBuffer values((n_keys + slots - 1) / slots * padded * sizeof(float));
+  AlignedBuffer keys(kernels.key_floats(n_keys, dim) * sizeof(float));
+  AlignedBuffer values(kernels.value_floats(n_keys, dim) * sizeof(float));
   AlignedBuffer scratch(kernels.scratch_floats(dim) * sizeof(float));
   kernels.pack_keys(kv.data(), 2 * dim, n_keys, dim, keys.As<float>().data());
   kernels.pack_values(kv.data() + dim, 2 * dim, n_keys, dim, values.As<float>().data());
   std::vector<float> out(index.size() * dim);
+  if (kernels.enter != nullptr) kernels.enter();
   kernels.attend(
       {q.data(), dim, index.size(), index.data(), 0.3f, mask.causal, mask.window, out.data(), dim},
       {keys.As<float>().data(), values.As<float>().data(), padded, n_keys, dim},
       scratch.As<float>().data());
+  if (kernels.leave != nullptr) kernels.leave();
   return out;
 }
 
@@ -109,6 +110,39 @@ TEST(AttentionTest, RoundedVariantsAreNearF32) {
           ASSERT_LT(std::sqrt(error / size), 0.01)
               << variant.name << " dim " << dim << " keys " << n_keys;
         }
+      }
+    }
+  }
+}
+
+// More keys than one segment of any variant.
+TEST(AttentionTest, LongTextsAreNearF32AndQueriesAloneHaveTheSameBits) {
+  constexpr std::size_t kDim = 48, kKeys = 1100;
+  std::vector<float> q = Random(kKeys * kDim, 1);
+  for (float& x : q) x /= std::sqrt(static_cast<float>(kDim));
+  const std::vector<float> kv = Random(kKeys * 2 * kDim, 2);
+  const std::vector<std::uint32_t> index = {0, 31, 32, 400, 511, 512, 600, 777, 1030, 1099};
+  std::vector<float> asked;
+  for (const std::uint32_t i : index) {
+    const auto row = q.begin() + static_cast<std::ptrdiff_t>(i * kDim);
+    asked.insert(asked.end(), row, row + kDim);
+  }
+  for (const AttentionVariant& variant : AttentionVariants()) {
+    if (!CpuFeatures::Detect().Has(variant.needs)) continue;
+    for (Mask mask : {Mask{false, 0}, Mask{true, 0}, Mask{true, 200}, Mask{false, 40}}) {
+      const auto want = Attend(kAttentionScalar, kDim, mask, asked, kv, index);
+      const auto got = Attend(*variant.run, kDim, mask, asked, kv, index);
+      double error = 0, size = 0;
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        error += std::pow(double{got[i]} - want[i], 2);
+        size += std::pow(double{want[i]}, 2);
+      }
+      ASSERT_LE(std::sqrt(error / size), variant.run->per_slot == 1 ? 0.0 : 0.01) << variant.name;
+      for (std::size_t i = 0; i < index.size(); ++i) {
+        const auto row = asked.begin() + static_cast<std::ptrdiff_t>(i * kDim);
+        const auto alone = Attend(*variant.run, kDim, mask, {row, row + kDim}, kv, {index[i]});
+        ASSERT_EQ(std::memcmp(alone.data(), &got[i * kDim], kDim * sizeof(float)), 0)
+            << variant.name << " query " << index[i];
       }
     }
   }

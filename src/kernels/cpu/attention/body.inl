@@ -6,6 +6,7 @@
 // rising order of the keys. Nothing depends on how many queries are computed together: a tile that
 // is hidden from a query adds zeros and rescales by one.
 
+#include "kernels/cpu/attention/masks.inl"
 #include "kernels/cpu/attention/variants.h"
 #include "kernels/cpu/simd/exp.inl"
 
@@ -13,12 +14,15 @@ namespace lattice::kernels {
 namespace {
 
 constexpr std::size_t kGroup = 6;  // Queries that share registers.
-constexpr float kHidden = -__builtin_inff();
-constexpr float kLowest =
-    -1e38f;  // Below any score, and finite: hidden minus this is hidden still.
 
 constexpr std::size_t Slots(std::size_t n) { return (n + kPerSlot - 1) / kPerSlot; }
-constexpr std::size_t PaddedDim(std::size_t dim) { return (dim + 15) / 16 * 16; }
+
+std::size_t KeyFloats(std::size_t n_keys, std::size_t dim) {
+  return (n_keys + kPanelKeys - 1) / kPanelKeys * kPanelKeys * Slots(dim);
+}
+std::size_t ValueFloats(std::size_t n_keys, std::size_t dim) {
+  return Slots(n_keys) * PaddedDim(dim);
+}
 
 // Queries whose state stays in the first cache while tiles of keys pass by.
 constexpr std::size_t BlockQueries(std::size_t dim) {
@@ -113,21 +117,6 @@ inline void InPieces(std::size_t n, std::size_t first, Run run) {
   if constexpr (V > 1) InPieces<V - 1>(n, first, run);
 }
 
-// Keys [begin, end) that a query sees.
-struct Visible {
-  std::size_t begin, end;
-};
-
-inline Visible VisibleTo(std::size_t i, const HeadQueries& queries, std::size_t n_keys) {
-  Visible visible = {0, n_keys};
-  if (queries.causal && i + 1 < n_keys) visible.end = i + 1;
-  if (queries.window != 0) {
-    if (i > queries.window) visible.begin = i - queries.window;
-    if (i + queries.window + 1 < visible.end) visible.end = i + queries.window + 1;
-  }
-  return visible;
-}
-
 inline float LargestOf(const float* scores, std::size_t n_vecs) {
   Vec largest = Load(scores);
   for (std::size_t v = 1; v < n_vecs; ++v) largest = Max(largest, Load(scores + v * kLanes));
@@ -146,23 +135,6 @@ inline void Exponentiate(float* scores, std::size_t n_vecs, float largest, float
     sum = Add(sum, p);
   }
   Store(total, sum);
-}
-
-// Hides the keys of a tile that a query may not see; `tile` is the tile's first key.
-inline void HideKeys(float* scores, std::size_t n_vecs, std::size_t tile, Visible visible) {
-  alignas(64) static constexpr float kRising[kLanes] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                                        8, 9, 10, 11, 12, 13, 14, 15};
-  // Places relative to the tile are small: exact in f32.
-  const std::size_t end = visible.end < tile ? 0 : visible.end - tile;
-  const std::size_t begin = visible.begin < tile ? 0 : visible.begin - tile;
-  const Vec first = Set1(static_cast<float>(begin < kTileKeys ? begin : kTileKeys));
-  const Vec last = Set1(static_cast<float>(end < kTileKeys ? end : kTileKeys));
-  const Vec hidden = Set1(kHidden);
-  for (std::size_t v = 0; v < n_vecs; ++v) {
-    const Vec place = Add(Load(kRising), Set1(static_cast<float>(v * kLanes)));
-    const Vec s = Select(Less(place, last), Load(scores + v * kLanes), hidden);
-    Store(scores + v * kLanes, Select(Less(place, first), hidden, s));
-  }
 }
 
 // A block of queries against all tiles of keys.

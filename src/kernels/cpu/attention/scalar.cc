@@ -21,6 +21,8 @@ void PackPanel(const float* from, std::size_t stride, std::size_t n, std::size_t
 
 namespace lattice::kernels {
 
-const AttentionKernels kAttentionScalar = {kPerSlot, PackKeys, PackValues, ScratchFloats, Attend};
+const AttentionKernels kAttentionScalar = {kPerSlot,      0,           nullptr,  nullptr,
+                                           KeyFloats,     ValueFloats, PackKeys, PackValues,
+                                           ScratchFloats, Attend};
 
 }  // namespace lattice::kernels

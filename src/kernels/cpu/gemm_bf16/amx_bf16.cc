@@ -8,15 +8,6 @@ static_assert(kCols == kBf16PanelOutputs);
 
 constexpr std::size_t kLanes = 16;
 
-struct DotBf16 {
-  template <int kSum, int kInputs, int kWeights>
-  [[gnu::always_inline]] static void Run() {
-    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                 :
-                 : "i"(kSum), "i"(kInputs), "i"(kWeights));
-  }
-};
-
 // Adds what follows the products and stores the outputs that exist.
 [[gnu::always_inline]] inline void Finish(const GemmBf16Args& a, const float (*sums)[kCols],
                                           std::size_t row, std::size_t n_rows, std::size_t col) {

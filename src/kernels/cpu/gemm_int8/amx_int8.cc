@@ -9,52 +9,66 @@ static_assert(kCols == kInt8PanelOutputs);
 constexpr std::size_t kLanes = 16;
 constexpr std::size_t kGroup = 4;
 
-struct DotInt8 {
-  template <int kSum, int kInputs, int kWeights>
-  [[gnu::always_inline]] static void Run() {
-    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kInputs), "i"(kWeights));
-  }
+constexpr std::size_t kMostInputs = 32768;  // of a sum of weights whose parts have 16 bits
+
+// What is the same for all rows of sixteen outputs.
+struct Outputs {
+  __m512i minus_w_sum;  // in pairs of 16 bits: the lowest seven bits, and the others
+  __m512 w_scale, bias;
+  const std::int8_t* w;  // their first four bytes
+  std::size_t first;
+  __mmask16 exists;
 };
 
-// The weights of input t for sixteen outputs whose first four bytes are at `w`.
-[[gnu::always_inline]] inline __m512 WeightsOf(std::size_t t, const std::int8_t* w) {
-  const __m512i four = _mm512_load_si512(w + t / kGroup * kPanelStepBytes);
-  const __m128i to_top = _mm_cvtsi32_si128(static_cast<int>(24 - 8 * (t % kGroup)));
-  return _mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_sll_epi32(four, to_top), 24));
+[[gnu::always_inline]] inline Outputs OutputsAt(const GemmInt8Args& a, std::size_t panel,
+                                                std::size_t v) {
+  const std::size_t j = panel + v * kLanes;
+  const std::size_t n = a.n <= j ? 0 : (a.n - j < kLanes ? a.n - j : kLanes);
+  const __m512i minus = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_loadu_si512(a.w_sum + j));
+  const __m512i low = _mm512_and_si512(minus, _mm512_set1_epi32(127));
+  return {_mm512_or_si512(low, _mm512_slli_epi32(_mm512_srai_epi32(minus, 7), 16)),
+          _mm512_loadu_ps(a.w_scale + j),
+          _mm512_loadu_ps(a.bias + j),
+          a.w + panel * a.k + v * kLanes * kGroup,
+          j,
+          static_cast<__mmask16>((1u << n) - 1u)};
 }
 
-// Scales the sums and stores the outputs that exist.
+// Scales the sums of a row and stores the outputs that exist.
+[[gnu::always_inline]] inline void FinishRow(const GemmInt8Args& a, const Outputs& outputs,
+                                             const std::int32_t* sums, std::size_t row) {
+  const Int8Row& x = a.x_row[row];
+  // minus_w_sum * zero, added to the sums.
+  const __m512i zero = _mm512_set1_epi32(x.zero | x.zero << 23);
+  const __m512i sum = _mm512_dpwssd_epi32(_mm512_load_si512(sums), outputs.minus_w_sum, zero);
+  // One of four bytes is the outlier's weight.
+  const __m512i four = _mm512_load_si512(outputs.w + x.outlier_at / kGroup * kPanelStepBytes);
+  const __m512i place = _mm512_set1_epi32(1 << (8 * (x.outlier_at % kGroup)));
+  const __m512i weight = _mm512_dpbusd_epi32(_mm512_setzero_si512(), place, four);
+  __m512 y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum),
+                             _mm512_mul_ps(_mm512_set1_ps(x.scale), outputs.w_scale), outputs.bias);
+  y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(weight),
+                      _mm512_mul_ps(_mm512_set1_ps(x.outlier), outputs.w_scale), y);
+  if (a.residual != nullptr) {
+    const float* residual = a.residual + row * a.residual_stride + outputs.first;
+    y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(outputs.exists, residual));
+  }
+  _mm512_mask_storeu_ps(a.y + row * a.y_stride + outputs.first, outputs.exists, y);
+}
+
 [[gnu::always_inline]] inline void Finish(const GemmInt8Args& a, const std::int32_t (*sums)[kCols],
                                           std::size_t row, std::size_t n_rows, std::size_t col) {
-  const std::size_t n = a.n - col < kCols ? a.n - col : kCols;
-  const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << n) - 1);
-  for (std::size_t v = 0; v < 2; ++v) {
-    const std::size_t j = col + v * kLanes;
-    const auto exists = static_cast<__mmask16>(mask >> (v * kLanes));
-    const std::int8_t* w = a.w + col * a.k + v * kLanes * kGroup;
-    const __m512i w_sum = _mm512_loadu_si512(a.w_sum + j);
-    const __m512 w_scale = _mm512_loadu_ps(a.w_scale + j);
-    const __m512 bias = _mm512_loadu_ps(a.bias + j);
-    for (std::size_t r = 0; r < n_rows; ++r) {
-      const std::size_t i = row + r;
-      const Int8Row& x = a.x_row[i];
-      const __m512i zero = _mm512_mullo_epi32(_mm512_set1_epi32(x.zero), w_sum);
-      const __m512i sum = _mm512_sub_epi32(_mm512_load_si512(sums[r] + v * kLanes), zero);
-      __m512 y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum),
-                                 _mm512_mul_ps(_mm512_set1_ps(x.scale), w_scale), bias);
-      y = _mm512_fmadd_ps(WeightsOf(x.outlier_at, w),
-                          _mm512_mul_ps(_mm512_set1_ps(x.outlier), w_scale), y);
-      if (a.residual != nullptr) {
-        y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(exists, a.residual + i * a.residual_stride + j));
-      }
-      _mm512_mask_storeu_ps(a.y + i * a.y_stride + j, exists, y);
-    }
+  const Outputs first = OutputsAt(a, col, 0), second = OutputsAt(a, col, 1);
+  for (std::size_t r = 0; r < n_rows; ++r) {
+    FinishRow(a, first, sums[r], row + r);
+    FinishRow(a, second, sums[r] + kLanes, row + r);
   }
 }
 
 }  // namespace
 
 void GemmInt8Amx(const GemmInt8Args& a) {
+  if (a.k > kMostInputs) return GemmInt8Avx512Vnni(a);  // The same bits.
   RunTiles<DotInt8, std::int32_t>(
       reinterpret_cast<const std::byte*>(a.x), a.m, a.k, reinterpret_cast<const std::byte*>(a.w),
       a.n,

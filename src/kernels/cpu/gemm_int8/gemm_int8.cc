@@ -7,7 +7,8 @@ namespace {
 
 constexpr GemmInt8Variant kVariants[] = {
 #if defined(__x86_64__)
-    {"amx_int8", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAmxInt8, GemmInt8Amx, 4},
+    {"amx_int8", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Vnni | CpuFeature::kAmxInt8,
+     GemmInt8Amx, 4},
     {"avx512vnni", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Vnni, GemmInt8Avx512Vnni,
      4},
     {"avxvnni", CpuFeatures(CpuFeature::kAvx2) | CpuFeature::kAvxVnni, GemmInt8AvxVnni, 4},

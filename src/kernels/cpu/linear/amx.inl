@@ -1,64 +1,26 @@
 // Products of byte matrices with AMX tiles, for kernels that differ in the instruction and in what
 // they do with the sums. Included by ISA files only.
 
-#include <immintrin.h>
-
-#include <cstddef>
-#include <cstdint>
+#include "kernels/cpu/simd/amx_tiles.inl"
 
 namespace lattice::kernels {
 namespace {
 
-constexpr std::size_t kTileRows = 16;
-constexpr std::size_t kTileBytes = 64;                   // of a row
 constexpr std::size_t kMaxRows = 2 * kTileRows;          // of x at a time
 constexpr std::size_t kCols = 32;                        // outputs of a panel: two tiles
 constexpr std::size_t kPanelStepBytes = 2 * kTileBytes;  // four bytes of each output
 constexpr std::size_t kStreamAheadBytes = 8192;
 
-struct alignas(64) TileConfig {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {};
-  std::uint8_t rows[16] = {};
-};
-static_assert(sizeof(TileConfig) == 64);
-
-// The whole object is an input: the intrinsic of g++ 12 names 8 of its bytes, and the stores of the
-// others may then be dropped.
-[[gnu::always_inline]] inline void Configure(const TileConfig& config) {
-  asm volatile("ldtilecfg %0" : : "m"(config));
-}
-[[gnu::always_inline]] inline void ReleaseTiles() { asm volatile("tilerelease"); }
-
-template <int kTile>
-[[gnu::always_inline]] inline void ZeroTile() {
-  asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
-}
-template <int kTile>
-[[gnu::always_inline]] inline void LoadTile(const void* from, std::size_t stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(kTile) : "memory");
-}
-template <int kTile>
-[[gnu::always_inline]] inline void StoreTile(void* to, std::size_t stride) {
-  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride), "i"(kTile) : "memory");
-}
-
 // Tiles 0 to 3 are sums (two of rows by two of outputs), 4 and 5 inputs, 6 and 7 weights.
 inline TileConfig ConfigFor(std::size_t first_rows, std::size_t second_rows) {
   TileConfig config;
-  const auto set = [&config](int tile, std::size_t rows) {
-    config.rows[tile] = static_cast<std::uint8_t>(rows);
-    config.row_bytes[tile] = rows == 0 ? 0 : kTileBytes;
-  };
   for (int tile = 0; tile < 2; ++tile) {
-    set(tile, first_rows);
-    set(2 + tile, second_rows);
-    set(6 + tile, kTileRows);
+    config.Set(tile, first_rows);
+    config.Set(2 + tile, second_rows);
+    config.Set(6 + tile, kTileRows);
   }
-  set(4, first_rows);
-  set(5, second_rows);
+  config.Set(4, first_rows);
+  config.Set(5, second_rows);
   return config;
 }
 

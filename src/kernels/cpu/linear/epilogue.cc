@@ -7,9 +7,8 @@
 
 namespace lattice::kernels {
 
-LinearOutput::LinearOutput(const Epilogue& epilogue, const ActivationKernels& activations,
-                           CpuBuffer& y)
-    : activate_(MapOf(activations, epilogue.activation)),
+LinearOutput::LinearOutput(const Epilogue& epilogue, MapFn activate, CpuBuffer& y)
+    : activate_(activate),
       residual_(epilogue.residual == nullptr ? nullptr : &AsCpu(*epilogue.residual)),
       y_(y) {
   LATTICE_CHECK(residual_ == nullptr ||

@@ -23,8 +23,8 @@ struct OutputPart {
 /// Carries out the epilogue of a linear layer around its product kernel.
 class LinearOutput {
  public:
-  /// y has its shape.
-  LinearOutput(const Epilogue& epilogue, const ActivationKernels& activations, CpuBuffer& y);
+  /// y has its shape. `activate` carries out the epilogue's activation; null for none.
+  LinearOutput(const Epilogue& epilogue, MapFn activate, CpuBuffer& y);
 
   /// Lets `multiply` fill the outputs of `block`, whole or in parts, and finishes them while they
   /// are in the caches.

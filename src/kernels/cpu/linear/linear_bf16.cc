@@ -44,7 +44,7 @@ class LinearBf16 : public CpuLinear {
            CpuBuffer& y) const override {
     LATTICE_CHECK(x.cols() == inputs_ && &x != &y);
     y.Reshape(x.rows(), outputs_);
-    const LinearOutput output(epilogue, activations_, y);
+    const LinearOutput output(epilogue, RoughMapOf(activations_, epilogue.activation), y);
     const std::size_t worker_size = kBlockRows * padded_;
     auto* scratch = reinterpret_cast<std::uint16_t*>(
         y.Scratch(worker_size * sizeof(std::uint16_t) * pool.n_threads()));

@@ -40,7 +40,7 @@ class LinearF32 : public CpuLinear {
            CpuBuffer& y) const override {
     LATTICE_CHECK(x.cols() == inputs_ && &x != &y);
     y.Reshape(x.rows(), outputs_);
-    const LinearOutput output(epilogue, activations_, y);
+    const LinearOutput output(epilogue, MapOf(activations_, epilogue.activation), y);
     const double row_ns = 0.01 * static_cast<double>(inputs_ * outputs_);
     const ProductShape shape = {x.rows(), n_panels_, BlockRows(inputs_), row_ns};
     ForBlocks(pool, shape, [&](const Block& block, std::size_t) {

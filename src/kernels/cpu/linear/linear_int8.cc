@@ -16,8 +16,9 @@
 namespace lattice::kernels {
 namespace {
 
-// Rows that are quantised at a time and stay in L2 while panels pass by.
-constexpr std::size_t kBlockRows = 96;
+// Rows that are quantised at a time: those of 384 inputs stay in the first cache while panels pass
+// by, and the results of 1,536 outputs in L2.
+constexpr std::size_t kBlockRows = 64;
 
 std::size_t PaddedInputs(std::size_t inputs) {
   return (inputs + kInt8InputGrain - 1) / kInt8InputGrain * kInt8InputGrain;
@@ -74,7 +75,7 @@ class LinearInt8 : public CpuLinear {
            CpuBuffer& y) const override {
     LATTICE_CHECK(x.cols() == inputs_ && &x != &y);
     y.Reshape(x.rows(), outputs_);
-    const LinearOutput output(epilogue, activations_, y);
+    const LinearOutput output(epilogue, RoughMapOf(activations_, epilogue.activation), y);
     const std::size_t worker_bytes = (QuantisedRows::SizeBytes(padded_) + 63) / 64 * 64;
     std::byte* scratch = y.Scratch(worker_bytes * pool.n_threads());
     const double row_ns = 0.003 * static_cast<double>(inputs_ * outputs_);

@@ -13,8 +13,11 @@ struct Row {
   const float* factor;
   std::size_t k;
 
+  __m512 whole(std::size_t t) const {
+    return _mm512_mul_ps(_mm512_loadu_ps(x + t), _mm512_loadu_ps(factor + t));
+  }
   __m512 at(std::size_t t) const {
-    if (k - t >= kLanes) return _mm512_mul_ps(_mm512_loadu_ps(x + t), _mm512_loadu_ps(factor + t));
+    if (k - t >= kLanes) return whole(t);
     const auto rest = static_cast<__mmask16>((1u << (k - t)) - 1u);
     return _mm512_mul_ps(_mm512_maskz_loadu_ps(rest, x + t),
                          _mm512_maskz_loadu_ps(rest, factor + t));
@@ -45,19 +48,37 @@ struct Extremes {
   Greatest high, low;  // low of the negated row
 };
 
+// The two greatest of each lane, so far.
+struct Lanes {
+  __m512 first, second;
+};
+
+void Add(__m512 v, Lanes& high, Lanes& low) {
+  high.second = _mm512_max_ps(_mm512_min_ps(v, high.first), high.second);
+  low.second = _mm512_min_ps(_mm512_max_ps(v, low.first), low.second);
+  high.first = _mm512_max_ps(v, high.first);
+  low.first = _mm512_min_ps(v, low.first);
+}
+
 Extremes ExtremesOf(const Row& row) {
-  __m512 high[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
-  __m512 low[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
-  for (std::size_t t = 0; t < row.k; t += kLanes) {
-    const __m512 v = row.at(t);
-    high[1] = _mm512_max_ps(_mm512_min_ps(v, high[0]), high[1]);
-    low[1] = _mm512_min_ps(_mm512_max_ps(v, low[0]), low[1]);
-    high[0] = _mm512_max_ps(v, high[0]);
-    low[0] = _mm512_min_ps(v, low[0]);
-  }
+  // Two sets, so that each extreme waits for half of the row only.
   const __m512 none = _mm512_setzero_ps();
-  return {GreatestOf(high[0], high[1]),
-          GreatestOf(_mm512_sub_ps(none, low[0]), _mm512_sub_ps(none, low[1]))};
+  Lanes high[2] = {{none, none}, {none, none}}, low[2] = {{none, none}, {none, none}};
+  std::size_t t = 0;
+  for (; t + 2 * kLanes <= row.k; t += 2 * kLanes) {
+    Add(row.whole(t), high[0], low[0]);
+    Add(row.whole(t + kLanes), high[1], low[1]);
+  }
+  for (; t < row.k; t += kLanes) Add(row.at(t), high[0], low[0]);
+  const auto most = [](__m512 a, __m512 b) { return _mm512_max_ps(a, b); };
+  const auto least = [](__m512 a, __m512 b) { return _mm512_min_ps(a, b); };
+  const __m512 high_second =
+      most(least(high[0].first, high[1].first), most(high[0].second, high[1].second));
+  const __m512 low_second =
+      least(most(low[0].first, low[1].first), least(low[0].second, low[1].second));
+  return {GreatestOf(most(high[0].first, high[1].first), high_second),
+          GreatestOf(_mm512_sub_ps(none, least(low[0].first, low[1].first)),
+                     _mm512_sub_ps(none, low_second))};
 }
 
 std::uint32_t Find(const Row& row, float value) {
@@ -90,10 +111,21 @@ void QuantiseRowAvx512(const float* x, const float* factor, std::size_t k, std::
   // The conversion rounds to nearest even, the packing clamps to 0..255.
   const __m512 by = _mm512_set1_ps(inverse);
   const __m512i zero = _mm512_set1_epi32(out->zero);
+  const auto steps = [&](__m512 v) {
+    return _mm512_add_epi32(_mm512_cvtps_epi32(_mm512_mul_ps(v, by)), zero);
+  };
+  // Packing works within quarters of a register: their order is put right at the end.
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   std::size_t t = 0;
+  for (; t + 4 * kLanes <= k; t += 4 * kLanes) {
+    const __m512i first = _mm512_packs_epi32(steps(row.whole(t)), steps(row.whole(t + kLanes)));
+    const __m512i second =
+        _mm512_packs_epi32(steps(row.whole(t + 2 * kLanes)), steps(row.whole(t + 3 * kLanes)));
+    const __m512i bytes = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(first, second));
+    _mm512_store_si512(q + t, bytes);
+  }
   for (; t < k; t += kLanes) {
-    const __m512i steps = _mm512_cvtps_epi32(_mm512_mul_ps(row.at(t), by));
-    const __m512i value = _mm512_max_epi32(_mm512_add_epi32(steps, zero), _mm512_setzero_si512());
+    const __m512i value = _mm512_max_epi32(steps(row.at(t)), _mm512_setzero_si512());
     _mm_store_si128(reinterpret_cast<__m128i*>(q + t), _mm512_cvtusepi32_epi8(value));
   }
   for (std::size_t i = k; i < t; ++i) q[i] = 0;
