@@ -45,7 +45,7 @@ Status Profile(const Options& options) {
   }
   ThreadPool pool(options.threads);
   const auto cpu = kernels::MakeCpuBackend(pool, features);
-  TimedBackend backend(*cpu);
+  kernels::TimedBackend backend(*cpu);
   embed::Engine engine;
   engine.backend = &backend;
   engine.pool = &pool;
@@ -70,8 +70,8 @@ Status Profile(const Options& options) {
               options.precision.c_str(), texts.size(), n_tokens);
   std::printf("%-40s %10s %8s %8s\n", "operation", "us/token", "share", "calls");
   double inside = 0;
-  std::vector<std::pair<std::string, TimedBackend::Entry>> rows(backend.entries().begin(),
-                                                                backend.entries().end());
+  std::vector<std::pair<std::string, kernels::TimedBackend::Entry>> rows(backend.entries().begin(),
+                                                                         backend.entries().end());
   std::sort(rows.begin(), rows.end(),
             [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   const auto print = [&](const std::string& name, double seconds, std::size_t calls) {

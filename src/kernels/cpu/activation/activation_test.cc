@@ -127,10 +127,11 @@ TEST(ActivationTest, AllVariantsGiveTheSameBitsAtAllLengths) {
   const CpuFeatures features = CpuFeatures::Detect();
   for (const ActivationVariant& variant : ActivationVariants()) {
     if (!features.Has(variant.needs)) continue;
-    std::vector<float> want = all, got = all;
-    scalar.rough_gelu_erf(want.data(), want.size());
-    variant.run->rough_gelu_erf(got.data(), got.size());
-    ASSERT_EQ(std::memcmp(want.data(), got.data(), want.size() * sizeof(float)), 0) << variant.name;
+    std::vector<float> rough_want = all, rough_got = all;
+    scalar.rough_gelu_erf(rough_want.data(), all.size());
+    variant.run->rough_gelu_erf(rough_got.data(), all.size());
+    ASSERT_EQ(std::memcmp(rough_want.data(), rough_got.data(), all.size() * sizeof(float)), 0)
+        << variant.name;
     for (Activation activation : {Activation::kGeluErf, Activation::kGeluTanh, Activation::kRelu,
                                   Activation::kSilu, Activation::kTanh}) {
       for (std::size_t n = 0; n <= all.size();
