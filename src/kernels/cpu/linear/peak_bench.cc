@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include "base/cpu_features.h"
+#include "kernels/cpu/simd/amx_tiles.inl"
 
 namespace lattice::kernels {
 namespace {
@@ -64,6 +65,29 @@ void PeakBf16(benchmark::State& state) {
   Count(state, 2 * 32);
 }
 BENCHMARK(PeakBf16);
+
+// Four independent sums of tiles.
+template <typename Dot>
+void PeakAmx(benchmark::State& state, CpuFeature feature, int inputs) {
+  if (Lacks(state, feature)) return;
+  TileConfig config;
+  for (int tile = 0; tile < 8; ++tile) config.Set(tile, kTileRows);
+  Configure(config);
+  for (auto _ : state) {
+    Dot::template Run<0, 4, 6>();
+    Dot::template Run<1, 4, 7>();
+    Dot::template Run<2, 5, 6>();
+    Dot::template Run<3, 5, 7>();
+  }
+  ReleaseTiles();
+  state.counters["OP/s"] =
+      benchmark::Counter(4.0 * 2 * 16 * 16 * inputs * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate);
+}
+void PeakAmxInt8(benchmark::State& state) { PeakAmx<DotInt8>(state, CpuFeature::kAmxInt8, 64); }
+BENCHMARK(PeakAmxInt8);
+void PeakAmxBf16(benchmark::State& state) { PeakAmx<DotBf16>(state, CpuFeature::kAmxBf16, 32); }
+BENCHMARK(PeakAmxBf16);
 
 }  // namespace
 }  // namespace lattice::kernels
