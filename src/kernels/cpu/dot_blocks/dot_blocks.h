@@ -7,7 +7,7 @@
 
 namespace lattice::kernels {
 
-/// Products of rows of x in 8-bit blocks with a panel of block-quantised weights.
+/// Products of rows of x in 8-bit blocks with panels of block-quantised weights.
 ///
 /// For each group g of 16 or 32 weights, with s the scale of x's block and q its integers:
 ///   sum   = sum of q * (w - zero), exact in i32

@@ -3,7 +3,7 @@
 
 #include <arm_neon.h>
 
-#include "kernels/cpu/dot_blocks/variants.h"
+#include "kernels/cpu/dot_blocks/panels.inl"
 
 namespace lattice::kernels {
 namespace {
@@ -17,6 +17,12 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
   for (auto& rows : chain) {
     for (auto& c : rows) {
       for (float32x4_t& part : c) part = vdupq_n_f32(0);
+    }
+  }
+  if (kRows == 1 && a.resume) {
+    for (std::size_t c = 0; c < kBlockChains; ++c) {
+      for (std::size_t v = 0; v < kRegisters; ++v)
+        chain[c][0][v] = vld1q_f32(a.carry + 16 * c + 4 * v);
     }
   }
   const std::int8_t* x = a.x.q + i * a.x.q_stride;
@@ -59,6 +65,13 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
       }
     }
   }
+  if (kRows == 1 && a.suspend) {
+    for (std::size_t c = 0; c < kBlockChains; ++c) {
+      for (std::size_t v = 0; v < kRegisters; ++v)
+        vst1q_f32(a.carry + 16 * c + 4 * v, chain[c][0][v]);
+    }
+    return;
+  }
   for (std::size_t r = 0; r < kRows; ++r) {
     float y[kBlockPanelOutputs];
     for (std::size_t v = 0; v < kRegisters; ++v) {
@@ -70,9 +83,11 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
 }
 
 void DotBlocks(const DotBlocksArgs& a) {
-  std::size_t i = 0;
-  for (; i + 4 <= a.m; i += 4) Tile<4>(a, i);
-  for (; i < a.m; ++i) Tile<1>(a, i);
+  ForPanels(a, [](const DotBlocksArgs& part) {
+    std::size_t i = 0;
+    for (; i + 4 <= part.m; i += 4) Tile<4>(part, i);
+    for (; i < part.m; ++i) Tile<1>(part, i);
+  });
 }
 
 }  // namespace

@@ -15,21 +15,28 @@ inline constexpr std::size_t kBlockChains = 8;
 struct QuantisedRows {
   const std::int8_t* q = nullptr;  ///< 64-byte aligned rows
   std::size_t q_stride = 0;
-  const float* scale = nullptr;  ///< of 32 inputs
+  const float* scale = nullptr;
+  const float* offset = nullptr;
+  const std::int32_t* sums = nullptr;
   const std::int32_t* half_sums = nullptr;
-  std::size_t n_blocks = 0;  ///< of a row: the stride of scale, and half of that of half_sums
+  std::size_t n_blocks = 0;  ///< of a row: the stride of these arrays, but half of half_sums'
 };
 
 /// y[i * y_stride + j] for m rows of x and n outputs; see dot_blocks.h.
 struct DotBlocksArgs {
   QuantisedRows x;
   std::size_t m = 0;
-  const BlockPanel* w = nullptr;
-  std::size_t n = 0;       ///< outputs that exist, at most sixteen
+  const BlockPanel* w = nullptr;  ///< one for each sixteen outputs
+  std::size_t n = 0;
   std::size_t group = 32;  ///< 16 or 32
   std::int32_t zero = 0;
   bool has_min = false;
   std::size_t k = 0;  ///< a multiple of 32
+  /// One row and one panel may be computed in pieces of their inputs, each of whole rounds of
+  /// chains: [kBlockChains][16] between them, 64-byte aligned.
+  float* carry = nullptr;
+  bool resume = false;   ///< Chains start from carry.
+  bool suspend = false;  ///< Chains go to carry, nothing to y.
   float* y = nullptr;
   std::size_t y_stride = 0;
 };

@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/cpu/dot_blocks/variants.h"
+#include "kernels/cpu/dot_blocks/panels.inl"
 
 namespace lattice::kernels {
 namespace {
@@ -17,6 +17,11 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
   __m256 chain[kBlockChains][kRows][2];
   for (auto& rows : chain) {
     for (auto& c : rows) c[0] = c[1] = _mm256_setzero_ps();
+  }
+  if (kRows == 1 && a.resume) {
+    for (std::size_t c = 0; c < kBlockChains; ++c) {
+      for (std::size_t v = 0; v < 2; ++v) chain[c][0][v] = _mm256_load_ps(a.carry + 16 * c + 8 * v);
+    }
   }
   const std::int8_t* x = a.x.q + i * a.x.q_stride;
   const float* x_scale = a.x.scale + i * a.x.n_blocks;
@@ -56,6 +61,12 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
       }
     }
   }
+  if (kRows == 1 && a.suspend) {
+    for (std::size_t c = 0; c < kBlockChains; ++c) {
+      for (std::size_t v = 0; v < 2; ++v) _mm256_store_ps(a.carry + 16 * c + 8 * v, chain[c][0][v]);
+    }
+    return;
+  }
   for (std::size_t r = 0; r < kRows; ++r) {
     alignas(32) float y[kBlockPanelOutputs];
     for (std::size_t v = 0; v < 2; ++v) {
@@ -87,8 +98,10 @@ void Run(const DotBlocksArgs& a) {
 
 // A zero of 128 goes with all values of a byte, smaller ones with at most 6 bits.
 void DotBlocks(const DotBlocksArgs& a) {
-  if (a.zero == 128) return Run<true>(a);
-  Run<false>(a);
+  ForPanels(a, [](const DotBlocksArgs& part) {
+    if (part.zero == 128) return Run<true>(part);
+    Run<false>(part);
+  });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 constexpr float kLeastMagnitude = 1e-30f;
 
-inline void QuantiseBlock(const float* x, std::int8_t* q, float* scale, std::int32_t* half_sums) {
+inline void QuantiseBlock(const float* x, const QuantisedRow& out) {
   std::uint32_t bits[kInputBlock];
   __builtin_memcpy(bits, x, sizeof(bits));
   std::uint32_t largest = 0;
@@ -20,7 +20,7 @@ inline void QuantiseBlock(const float* x, std::int8_t* q, float* scale, std::int
   __builtin_memcpy(&magnitude, &largest, sizeof(magnitude));
   const bool zeros = magnitude < kLeastMagnitude;
   const float inverse = zeros ? 0.0f : 127.0f / magnitude;
-  *scale = zeros ? 0.0f : magnitude / 127.0f;
+  out.scale[0] = zeros ? 0.0f : magnitude / 127.0f;
   // Adding 1.5 * 2^23 rounds to an integer, to nearest even, and leaves it in the lowest bits.
   constexpr float kRound = 12582912.0f;
   constexpr std::int32_t kRoundBits = 0x4B400000;
@@ -36,15 +36,17 @@ inline void QuantiseBlock(const float* x, std::int8_t* q, float* scale, std::int
   std::int32_t sums[2] = {0, 0};
   for (std::size_t t = 0; t < 16; ++t) sums[0] += rounded[t];
   for (std::size_t t = 16; t < 32; ++t) sums[1] += rounded[t];
-  half_sums[0] = sums[0];
-  half_sums[1] = sums[1];
-  for (std::size_t t = 0; t < kInputBlock; ++t) q[t] = static_cast<std::int8_t>(rounded[t]);
+  out.half_sums[0] = sums[0];
+  out.half_sums[1] = sums[1];
+  out.sums[0] = sums[0] + sums[1];
+  out.offset[0] = out.scale[0] * static_cast<float>(out.sums[0]);
+  for (std::size_t t = 0; t < kInputBlock; ++t) out.q[t] = static_cast<std::int8_t>(rounded[t]);
 }
 
 inline void QuantiseBlocks(const float* x, std::size_t k, const QuantisedRow& out) {
   for (std::size_t b = 0; b < k / kInputBlock; ++b) {
-    QuantiseBlock(x + b * kInputBlock, out.q + b * kInputBlock, out.scale + b,
-                  out.half_sums + 2 * b);
+    QuantiseBlock(x + b * kInputBlock, {out.q + b * kInputBlock, out.scale + b, out.offset + b,
+                                        out.sums + b, out.half_sums + 2 * b});
   }
 }
 

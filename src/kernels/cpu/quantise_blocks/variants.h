@@ -12,6 +12,8 @@ inline constexpr std::size_t kInputBlock = 32;
 struct QuantisedRow {
   std::int8_t* q = nullptr;           ///< [k]
   float* scale = nullptr;             ///< [k / 32]
+  float* offset = nullptr;            ///< [k / 32] scale times the sum of q
+  std::int32_t* sums = nullptr;       ///< [k / 32] sums of q
   std::int32_t* half_sums = nullptr;  ///< [k / 16] sums of q over sixteen values
 };
 

@@ -93,6 +93,8 @@ CpuExperts::CpuExperts(std::vector<Expert> experts, const StoredKernels& kernels
     outer_.Need(expert.gate.form());
     outer_.Need(expert.up.form());
     inner_.Need(expert.down.form());
+    weight_bytes_ = std::max({weight_bytes_, expert.gate.ScratchBytes() + expert.up.ScratchBytes(),
+                              expert.down.ScratchBytes()});
   }
 }
 
@@ -126,7 +128,7 @@ void CpuExperts::GateAndUp(ThreadPool& pool, const InputRows& rows, GateFn gate,
     auto* weights = reinterpret_cast<std::byte*>(ups + kTileFloats);
     const std::size_t n_rows = first[e + 1] - first[e];
     const ChunkWeights gate_weights = expert.gate.Load(kernels_, begin, n, n_rows, weights);
-    weights += StoredProduct::ScratchBytes(inputs_);
+    weights += expert.gate.ScratchBytes();
     const ChunkWeights up_weights = expert.up.Load(kernels_, begin, n, n_rows, weights);
     for (std::size_t row = first[e]; row < first[e + 1]; row += kTileRows) {
       const std::size_t count = std::min<std::size_t>(kTileRows, first[e + 1] - row);
@@ -182,9 +184,7 @@ void CpuExperts::Run(ThreadPool& pool, const CpuBuffer& x, const CpuBuffer& rout
       .hidden = hidden_,
       .outer_bytes = outer_.SizeBytes(m * n_used),
       .inner_bytes = inner_.SizeBytes(m * n_used),
-      .worker_bytes =
-          RoundUp64(2 * kTileFloats * sizeof(float)) +
-          std::max(2 * StoredProduct::ScratchBytes(inputs_), StoredProduct::ScratchBytes(hidden_)),
+      .worker_bytes = RoundUp64(2 * kTileFloats * sizeof(float)) + weight_bytes_,
       .n_threads = pool.n_threads()};
   Pieces count(nullptr);
   ExpertScratch{sizes, count};

@@ -38,6 +38,7 @@ class CpuExperts : public ExpertWeights {
 
   std::vector<Expert> experts_;
   std::size_t inputs_, hidden_;
+  std::size_t weight_bytes_ = 0;  // scratch memory of a worker's chunks
   StoredKernels kernels_;
   InputPlan outer_, inner_;  // what gate and up read, and what down reads
 };

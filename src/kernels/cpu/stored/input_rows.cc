@@ -67,9 +67,14 @@ std::size_t InputPlan::Place(std::size_t n_rows, bool gather, std::byte* at,
     const std::size_t q_stride = (inputs_ + 63) / 64 * 64 + 64;
     rows.block_q = reinterpret_cast<std::int8_t*>(take(n_rows * q_stride));
     rows.block_scale = reinterpret_cast<float*>(take(n_rows * n_blocks * sizeof(float)));
+    rows.block_offset = reinterpret_cast<float*>(take(n_rows * n_blocks * sizeof(float)));
     rows.block_sums =
+        reinterpret_cast<std::int32_t*>(take(n_rows * n_blocks * sizeof(std::int32_t)));
+    rows.block_half_sums =
         reinterpret_cast<std::int32_t*>(take(2 * n_rows * n_blocks * sizeof(std::int32_t)));
-    rows.blocks = {rows.block_q, q_stride, rows.block_scale, rows.block_sums, n_blocks};
+    rows.blocks = {rows.block_q,      q_stride,        rows.block_scale,
+                   rows.block_offset, rows.block_sums, rows.block_half_sums,
+                   n_blocks};
   }
   return used_bytes;
 }
@@ -98,7 +103,8 @@ void InputPlan::MakeRow(const StoredKernels& kernels, const float* x, const Inpu
     kernels.quantise_blocks(
         x, inputs_,
         {rows.block_q + i * rows.blocks.q_stride, rows.block_scale + i * rows.blocks.n_blocks,
-         rows.block_sums + 2 * i * rows.blocks.n_blocks});
+         rows.block_offset + i * rows.blocks.n_blocks, rows.block_sums + i * rows.blocks.n_blocks,
+         rows.block_half_sums + 2 * i * rows.blocks.n_blocks});
   }
 }
 

@@ -33,8 +33,10 @@ struct InputRows {
   std::size_t bf16_stride = 0;
   std::int8_t* block_q = nullptr;
   float* block_scale = nullptr;
+  float* block_offset = nullptr;
   std::int32_t* block_sums = nullptr;
-  QuantisedRows blocks;  ///< the three above, for kernels
+  std::int32_t* block_half_sums = nullptr;
+  QuantisedRows blocks;  ///< those above, for kernels
 };
 
 /// Makes rows of x ready for products: each row once, whatever the number of outputs.

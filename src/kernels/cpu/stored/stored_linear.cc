@@ -58,6 +58,7 @@ class StoredLinear : public CpuLinear {
     std::size_t col = 0;
     for (const StoredProduct& product : products_) {
       plan_.Need(product.form());
+      scratch_bytes_ = std::max(scratch_bytes_, product.ScratchBytes());
       const std::size_t rows = product.matrix().rows();
       for (std::size_t begin = 0; begin < rows; begin += kChunkOutputs) {
         chunks_.push_back({&product, begin, std::min(kChunkOutputs, rows - begin), col + begin});
@@ -80,7 +81,7 @@ class StoredLinear : public CpuLinear {
     const Finish finish = {bias_.empty() ? nullptr : bias_.data(),
                            MapOf(kernels_.activations, epilogue.activation), residual, y};
     const std::size_t input_bytes = plan_.SizeBytes(m);
-    const std::size_t worker_bytes = kTileBytes + StoredProduct::ScratchBytes(inputs_);
+    const std::size_t worker_bytes = kTileBytes + scratch_bytes_;
     std::byte* scratch = y.Scratch(input_bytes + worker_bytes * pool.n_threads());
     const InputRows rows = plan_.Make(pool, kernels_, {x.data(), nullptr}, m, scratch);
     const double chunk_ns = static_cast<double>(inputs_ * kChunkOutputs) *
@@ -110,6 +111,7 @@ class StoredLinear : public CpuLinear {
   }
 
   std::size_t outputs_, inputs_;
+  std::size_t scratch_bytes_ = 0;  // of a chunk's weights
   std::vector<StoredProduct> products_;
   std::vector<Chunk> chunks_;
   std::vector<float> bias_;  // empty: none

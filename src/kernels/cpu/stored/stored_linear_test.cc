@@ -108,7 +108,7 @@ TEST(StoredLinearTest, EveryDtypeOnEveryInstructionSetIsNearTheExactProduct) {
 }
 
 TEST(StoredLinearTest, BitsDoNotDependOnThreadsOrOnTheBatch) {
-  constexpr std::size_t kRows = 70, kInputs = 512, kOutputs = 101;
+  constexpr std::size_t kRows = 70, kInputs = 1280, kOutputs = 53;
   const Floats x = RandomFloats(kRows * kInputs, 3), residual = RandomFloats(kRows * kOutputs, 4);
   const Floats b = RandomFloats(kOutputs, 2);
   const HostTensor bias = {Dtype::kF32, 1, kOutputs, std::as_bytes(std::span(b)), {}};

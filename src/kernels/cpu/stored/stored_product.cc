@@ -1,6 +1,7 @@
 #include "kernels/cpu/stored/stored_product.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -55,8 +56,33 @@ StoredProduct::StoredProduct(StoredMatrix matrix, Precision precision, const Sto
   unpack_ = SelectUnpackBlocks(matrix_.dtype(), kernels.features);
 }
 
-std::size_t StoredProduct::ScratchBytes(std::size_t inputs) {
-  return kChunkOutputs * RowFloats(inputs) * sizeof(float);
+// Whether kernels read the weights where they lie.
+bool StoredProduct::IsInPlace(std::size_t n_rows) const {
+  const std::optional<FloatRow> kind = RowKindOf(matrix_.dtype());
+  switch (form_) {
+    case InputForm::kBlocks:
+      return false;
+    case InputForm::kBf16:
+      return kind == FloatRow::kBf16;
+    case InputForm::kRounded:
+      return kind == FloatRow::kBf16 && n_rows <= kDotF32PassRows;
+    case InputForm::kExact:
+      break;
+  }
+  return kind && (kind == FloatRow::kF32 || n_rows <= kDotF32PassRows);
+}
+
+std::size_t StoredProduct::ScratchBytes() const {
+  const std::size_t k = matrix_.cols(), stride = RowFloats(k);
+  if (form_ == InputForm::kBlocks) {
+    const std::size_t scale_bytes = k / block_form_.group * kBlockPanelOutputs * sizeof(float);
+    return kChunkOutputs / kBlockPanelOutputs * (k * kBlockPanelOutputs + 2 * scale_bytes);
+  }
+  if (IsInPlace(std::numeric_limits<std::size_t>::max())) return 0;
+  if (form_ == InputForm::kBf16) {
+    return stride * sizeof(float) + kChunkOutputs * stride * sizeof(std::uint16_t);
+  }
+  return kChunkOutputs * stride * sizeof(float);
 }
 
 void StoredProduct::Widen(const StoredKernels& kernels, std::size_t row,
@@ -120,39 +146,88 @@ ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, std::size_t b
   return weights;
 }
 
+// A panel of outputs [begin, begin + n) for the inputs [first_input, first_input + k), both whole
+// blocks.
+BlockPanel StoredProduct::Unpack(std::size_t begin, std::size_t n, std::size_t first_input,
+                                 std::size_t k, std::byte* scratch) const {
+  // The last row fills the panel. A short row is followed by that of the next panel in the caches,
+  // a long one by what comes next in it.
+  constexpr std::size_t kLongRowBytes = 4096, kAheadBytes = 1024;
+  const bool long_rows = matrix_.row_bytes() > kLongRowBytes;
+  const std::size_t skip = StorageBytes(matrix_.dtype(), first_input);
+  std::array<const std::byte*, 2 * kBlockPanelOutputs> rows;
+  for (std::size_t j = 0; j < kBlockPanelOutputs; ++j) {
+    const std::size_t next = std::min(begin + kBlockPanelOutputs + j, matrix_.rows() - 1);
+    rows[j] = matrix_.row(begin + std::min(j, n - 1)) + skip;
+    rows[kBlockPanelOutputs + j] = long_rows ? rows[j] + kAheadBytes : matrix_.row(next) + skip;
+  }
+  BlockPanel panel;
+  panel.q = reinterpret_cast<std::uint8_t*>(scratch);
+  panel.scale = reinterpret_cast<float*>(scratch + k * kBlockPanelOutputs);
+  panel.min = panel.scale + k / block_form_.group * kBlockPanelOutputs;
+  unpack_(rows.data(), k, panel);
+  return panel;
+}
+
 ChunkWeights StoredProduct::LoadPanels(std::size_t begin, std::size_t n, std::byte* scratch) const {
-  const std::size_t k = matrix_.cols();
-  const std::size_t n_scales = k / block_form_.group * kBlockPanelOutputs;
+  const std::size_t panel_bytes = ScratchBytes() / (kChunkOutputs / kBlockPanelOutputs);
   ChunkWeights weights;
   weights.n = n;
   for (std::size_t first = 0; first < n; first += kBlockPanelOutputs) {
-    std::array<const std::byte*, kBlockPanelOutputs> rows;
-    for (std::size_t j = 0; j < kBlockPanelOutputs; ++j) {
-      rows[j] = matrix_.row(begin + std::min(first + j, n - 1));  // The last one fills the panel.
-    }
-    BlockPanel& panel = weights.panels[first / kBlockPanelOutputs];
-    panel.q = reinterpret_cast<std::uint8_t*>(scratch);
-    panel.scale = reinterpret_cast<float*>(scratch + k * kBlockPanelOutputs);
-    panel.min = panel.scale + n_scales;
-    unpack_(rows.data(), k, panel);
-    scratch += k * kBlockPanelOutputs + 2 * n_scales * sizeof(float);
+    weights.panels[first / kBlockPanelOutputs] =
+        Unpack(begin + first, std::min(kBlockPanelOutputs, n - first), 0, matrix_.cols(), scratch);
+    scratch += panel_bytes;
   }
   return weights;
+}
+
+// Panels of a few inputs stay in L1, where larger ones would have to be fetched only to be written.
+void StoredProduct::MultiplyOneRow(const StoredKernels& kernels, const ChunkWeights& weights,
+                                   const QuantisedRows& x, float* y) const {
+  constexpr std::size_t kPieceInputs = 1024;  // whole blocks of any format, whole rounds of chains
+  const std::size_t k = matrix_.cols();
+  alignas(64) float carry[kBlockChains * kBlockPanelOutputs];
+  for (std::size_t first = 0; first < weights.n; first += kBlockPanelOutputs) {
+    const std::size_t n = std::min(kBlockPanelOutputs, weights.n - first);
+    for (std::size_t t = 0; t < k; t += kPieceInputs) {
+      const std::size_t n_inputs = std::min(kPieceInputs, k - t);
+      const BlockPanel panel = Unpack(weights.begin + first, n, t, n_inputs, weights.scratch);
+      QuantisedRows piece = x;
+      piece.q += t;
+      piece.scale += t / kInputBlock;
+      piece.offset += t / kInputBlock;
+      piece.sums += t / kInputBlock;
+      piece.half_sums += 2 * t / kInputBlock;
+      kernels.dot_blocks({.x = piece,
+                          .m = 1,
+                          .w = &panel,
+                          .n = n,
+                          .group = block_form_.group,
+                          .zero = block_form_.zero,
+                          .has_min = block_form_.has_min,
+                          .k = n_inputs,
+                          .carry = carry,
+                          .resume = t != 0,
+                          .suspend = t + n_inputs < k,
+                          .y = y + first,
+                          .y_stride = 0});
+    }
+  }
 }
 
 ChunkWeights StoredProduct::Load(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                                  std::size_t n_rows, std::byte* scratch) const {
   LATTICE_DCHECK(n <= kChunkOutputs && begin + n <= matrix_.rows());
+  if (form_ == InputForm::kBlocks && n_rows == 1) {
+    ChunkWeights weights;
+    weights.n = n;
+    weights.begin = begin;
+    weights.scratch = scratch;
+    return weights;
+  }
   if (form_ == InputForm::kBlocks) return LoadPanels(begin, n, scratch);
-  const std::optional<FloatRow> kind = RowKindOf(matrix_.dtype());
-  if (form_ == InputForm::kBf16) {
-    if (kind == FloatRow::kBf16) return LoadInPlace(begin, n, *kind);
-    return LoadBf16(kernels, begin, n, scratch);
-  }
-  const bool as_stored = kind && (form_ == InputForm::kExact || kind == FloatRow::kBf16);
-  if (as_stored && (kind == FloatRow::kF32 || n_rows <= kDotF32PassRows)) {
-    return LoadInPlace(begin, n, *kind);
-  }
+  if (IsInPlace(n_rows)) return LoadInPlace(begin, n, *RowKindOf(matrix_.dtype()));
+  if (form_ == InputForm::kBf16) return LoadBf16(kernels, begin, n, scratch);
   return LoadF32(kernels, begin, n, reinterpret_cast<float*>(scratch));
 }
 
@@ -160,22 +235,23 @@ void StoredProduct::Multiply(const StoredKernels& kernels, const ChunkWeights& w
                              const InputRows& x, std::size_t row, std::size_t n_rows, float* y,
                              std::size_t y_stride) const {
   if (form_ == InputForm::kBlocks) {
-    const QuantisedRows& all = x.blocks;
-    const QuantisedRows rows = {all.q + row * all.q_stride, all.q_stride,
-                                all.scale + row * all.n_blocks,
-                                all.half_sums + 2 * row * all.n_blocks, all.n_blocks};
-    for (std::size_t first = 0; first < weights.n; first += kBlockPanelOutputs) {
-      kernels.dot_blocks({.x = rows,
-                          .m = n_rows,
-                          .w = &weights.panels[first / kBlockPanelOutputs],
-                          .n = std::min(kBlockPanelOutputs, weights.n - first),
-                          .group = block_form_.group,
-                          .zero = block_form_.zero,
-                          .has_min = block_form_.has_min,
-                          .k = matrix_.cols(),
-                          .y = y + first,
-                          .y_stride = y_stride});
-    }
+    QuantisedRows rows = x.blocks;
+    rows.q += row * rows.q_stride;
+    rows.scale += row * rows.n_blocks;
+    rows.offset += row * rows.n_blocks;
+    rows.sums += row * rows.n_blocks;
+    rows.half_sums += 2 * row * rows.n_blocks;
+    if (weights.scratch != nullptr) return MultiplyOneRow(kernels, weights, rows, y);
+    kernels.dot_blocks({.x = rows,
+                        .m = n_rows,
+                        .w = weights.panels.data(),
+                        .n = weights.n,
+                        .group = block_form_.group,
+                        .zero = block_form_.zero,
+                        .has_min = block_form_.has_min,
+                        .k = matrix_.cols(),
+                        .y = y,
+                        .y_stride = y_stride});
     return;
   }
   if (form_ == InputForm::kBf16) {

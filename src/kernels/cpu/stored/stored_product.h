@@ -21,6 +21,9 @@ struct ChunkWeights {
   FloatRow kind = FloatRow::kF32;
   std::array<const std::byte*, kChunkOutputs + kRowsAhead> rows = {};
   std::array<BlockPanel, kChunkOutputs / kBlockPanelOutputs> panels = {};
+  /// For one row of x panels are made piece by piece, when they are multiplied.
+  std::size_t begin = 0;
+  std::byte* scratch = nullptr;
 };
 
 /// A product x W^T with a matrix that stays where it lies. Bits of an output depend on its weights
@@ -32,8 +35,8 @@ class StoredProduct {
   const StoredMatrix& matrix() const { return matrix_; }
   InputForm form() const { return form_; }
 
-  /// Scratch memory of Load for one chunk of any product with this many inputs; a multiple of 64.
-  static std::size_t ScratchBytes(std::size_t inputs);
+  /// Scratch memory of Load for one chunk, whatever the number of rows; a multiple of 64.
+  std::size_t ScratchBytes() const;
   /// Outputs [begin, begin + n), n <= kChunkOutputs, for n_rows rows of x. The result may point
   /// into scratch (64-byte aligned).
   ChunkWeights Load(const StoredKernels& kernels, std::size_t begin, std::size_t n,
@@ -43,6 +46,7 @@ class StoredProduct {
                 std::size_t row, std::size_t n_rows, float* y, std::size_t y_stride) const;
 
  private:
+  bool IsInPlace(std::size_t n_rows) const;
   void Widen(const StoredKernels& kernels, std::size_t row, std::span<float> out) const;
   ChunkWeights LoadInPlace(std::size_t begin, std::size_t n, FloatRow kind) const;
   ChunkWeights LoadF32(const StoredKernels& kernels, std::size_t begin, std::size_t n,
@@ -50,6 +54,10 @@ class StoredProduct {
   ChunkWeights LoadBf16(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                         std::byte* scratch) const;
   ChunkWeights LoadPanels(std::size_t begin, std::size_t n, std::byte* scratch) const;
+  BlockPanel Unpack(std::size_t begin, std::size_t n, std::size_t first_input, std::size_t k,
+                    std::byte* scratch) const;
+  void MultiplyOneRow(const StoredKernels& kernels, const ChunkWeights& weights,
+                      const QuantisedRows& x, float* y) const;
 
   StoredMatrix matrix_;
   InputForm form_;

@@ -9,9 +9,9 @@ namespace {
 constexpr std::size_t kBlockBytes = 32 * kBlockPanelOutputs;  // of a panel's q
 
 inline void PrefetchRows(Rows rows, std::size_t at) {
-  constexpr std::size_t kAheadBytes = 512;
-  for (std::size_t r = 0; r < kBlockPanelOutputs; ++r)
-    __builtin_prefetch(rows[r] + at + kAheadBytes);
+  for (std::size_t r = 0; r < kBlockPanelOutputs; ++r) {
+    __builtin_prefetch(rows[kBlockPanelOutputs + r] + at);
+  }
 }
 
 inline Reg Low(Reg v) { return And(v, Splat8(15)); }
@@ -97,7 +97,7 @@ void Q4_0(Rows rows, std::size_t k, const BlockPanel& panel) {
   const std::size_t n = k / 32;
   for (std::size_t b = 0; b < n; ++b) {
     const std::size_t at = b * 18;
-    if (b % 4 == 0) PrefetchRows(rows, at);
+    if (b % 3 == 0) PrefetchRows(rows, at);
     Reg t[4];
     Load(rows, at + 2, t);
     KeepHalves(rows, at, panel.scale, b, n);
@@ -111,7 +111,7 @@ void Iq4Nl(Rows rows, std::size_t k, const BlockPanel& panel) {
   const std::size_t n = k / 32;
   for (std::size_t b = 0; b < n; ++b) {
     const std::size_t at = b * 18;
-    if (b % 4 == 0) PrefetchRows(rows, at);
+    if (b % 3 == 0) PrefetchRows(rows, at);
     Reg t[4];
     Load(rows, at + 2, t);
     KeepHalves(rows, at, panel.scale, b, n);
@@ -124,7 +124,7 @@ void Mxfp4(Rows rows, std::size_t k, const BlockPanel& panel) {
   const Reg table = LoadTable(kMxfp4Table);
   for (std::size_t b = 0; b < k / 32; ++b) {
     const std::size_t at = b * 17;
-    if (b % 4 == 0) PrefetchRows(rows, at);
+    if (b % 3 == 0) PrefetchRows(rows, at);
     Reg t[4];
     Load(rows, at + 1, t);
     StoreLookedUp(panel.q + b * kBlockBytes, t, table);

@@ -23,9 +23,9 @@ struct Panel {
     scale = AlignedBuffer(k / form.group * 64);
     min = AlignedBuffer(k / form.group * 64);
     std::ranges::fill(min.As<float>(), 0.0f);
-    std::array<const std::byte*, kBlockPanelOutputs> rows;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      rows[r] = tensor.bytes.data() + r * StorageBytes(dtype, k);
+    std::array<const std::byte*, 2 * kBlockPanelOutputs> rows;
+    for (std::size_t r = 0; r < kBlockPanelOutputs; ++r) {
+      rows[r] = rows[kBlockPanelOutputs + r] = tensor.bytes.data() + r * StorageBytes(dtype, k);
     }
     unpack(rows.data(), k,
            {q.As<std::uint8_t>().data(), scale.As<float>().data(), min.As<float>().data()});
@@ -82,13 +82,15 @@ TEST(QuantiseBlocksTest, EveryVariantGivesTheBitsOfScalarAndStepsAreHalved) {
   constexpr std::size_t kInputs = 96;
   struct Row {
     std::vector<std::int8_t> q = std::vector<std::int8_t>(kInputs);
-    std::vector<float> scale = std::vector<float>(kInputs / kInputBlock);
-    std::vector<std::int32_t> sums = std::vector<std::int32_t>(kInputs / 16);
+    std::vector<float> scale = std::vector<float>(kInputs / kInputBlock), offset = scale;
+    std::vector<std::int32_t> sums = std::vector<std::int32_t>(kInputs / kInputBlock);
+    std::vector<std::int32_t> half_sums = std::vector<std::int32_t>(kInputs / 16);
     bool operator==(const Row&) const = default;
   };
   const auto run = [](QuantiseBlocksFn fn, const std::vector<float>& x) {
     Row row;
-    fn(x.data(), kInputs, {row.q.data(), row.scale.data(), row.sums.data()});
+    fn(x.data(), kInputs,
+       {row.q.data(), row.scale.data(), row.offset.data(), row.sums.data(), row.half_sums.data()});
     return row;
   };
   for (unsigned seed = 0; seed < 100; ++seed) {
@@ -106,10 +108,14 @@ TEST(QuantiseBlocksTest, EveryVariantGivesTheBitsOfScalarAndStepsAreHalved) {
       const float scale = want.scale[t / kInputBlock];
       ASSERT_NEAR(scale * static_cast<float>(want.q[t]), x[t], 0.5001f * scale + 1e-34f);
     }
-    for (std::size_t h = 0; h < want.sums.size(); ++h) {
+    for (std::size_t h = 0; h < want.half_sums.size(); ++h) {
       std::int32_t sum = 0;
       for (std::size_t t = 16 * h; t < 16 * (h + 1); ++t) sum += want.q[t];
-      EXPECT_EQ(want.sums[h], sum);
+      EXPECT_EQ(want.half_sums[h], sum);
+    }
+    for (std::size_t b = 0; b < want.sums.size(); ++b) {
+      EXPECT_EQ(want.sums[b], want.half_sums[2 * b] + want.half_sums[2 * b + 1]);
+      EXPECT_EQ(want.offset[b], want.scale[b] * static_cast<float>(want.sums[b]));
     }
   }
 }

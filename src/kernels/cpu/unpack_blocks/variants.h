@@ -15,8 +15,8 @@ struct BlockPanel {
   float* min = nullptr;       ///< [k / group][16]; written for formats that have it
 };
 
-/// rows: sixteen pointers to rows of k weights, at any alignment; k whole blocks. The panel's
-/// arrays are 64-byte aligned.
+/// rows: sixteen pointers to rows of k weights, at any alignment, and sixteen to what is to be
+/// fetched into the caches beside them; k whole blocks. The panel's arrays are 64-byte aligned.
 using UnpackBlocksFn = void (*)(const std::byte* const* rows, std::size_t k,
                                 const BlockPanel& panel);
 
