@@ -73,6 +73,7 @@ CASES = {
     "sort": "{{ items|sort }} {{ items|sort(reverse=true) }} {{ words|sort }} {{ words|sort(case_sensitive=true) }} {{ people|sort(attribute='name')|map(attribute='name')|list }}",
     "dictsort": "{{ {'b': 1, 'A': 2, 'c': 0}|dictsort }} {{ {'b': 1, 'A': 2}|dictsort(true) }} {{ {'b': 1, 'A': 2}|dictsort(by='value', reverse=true) }}",
     "select": "{{ items|select('gt', 1)|list }} {{ items|reject('odd')|list }} {{ people|selectattr('ok')|map(attribute='age')|list }} {{ people|rejectattr('age', 'equalto', 1)|list|length }} {{ [0, 1, '']|select|list }} {{ words|map('upper')|join }} {{ people|map(attribute='zz', default='-')|list }}",
+    "falsy_sequences": "{{ none|selectattr('a')|list }}{{ none|map(attribute='a')|list }}{{ false|reject|list }}{{ 'x' % items }}{{ ['<'|e] }}",
     "generators": "{% set g = items|select('gt', 1) %}{{ 'true' if g else 'false' }}{% for x in g %}{{ x }}{% endfor %}|{% for x in g %}{{ x }}{% endfor %}|{{ (items|map('string')) is sequence }}",
     "unique_min_max": "{{ ['a', 'A', 'b', 'a']|unique|list }} {{ items|min }} {{ words|max }} {{ people|min(attribute='age') }} {{ []|max }}",
     "groupby": "{% for k, g in people|groupby('ok') %}{{ k }}:{{ g|map(attribute='name')|join('+') }};{% endfor %}", "items_filter": "{% for k, v in nested|items %}{{ k }}{% endfor %}{{ {}|items|list }}{{ nothing|items|list }}",

@@ -7,6 +7,12 @@
 namespace lattice::chat::jinja {
 namespace {
 
+// What map and select walk over: as in the reference, nothing at all is an empty list.
+Result<std::vector<Value>> ItemsOf(Runtime& runtime, const Value& subject) {
+  if (!Truthy(subject)) return std::vector<Value>();
+  return Iterate(runtime, subject);
+}
+
 // The arguments behind the first n positional ones. Counted: filters in filters hold many copies.
 Result<Arguments> Rest(Runtime& runtime, const Arguments& arguments, std::size_t n) {
   Arguments rest;
@@ -26,7 +32,7 @@ const Value* Named(const Arguments& arguments, std::string_view name) {
 
 // map(attribute="a", default=d) or map("filter", ...)
 Result<Value> Map(Runtime& runtime, const Value& subject, const Arguments& arguments) {
-  LATTICE_TRY(const std::vector<Value> items, Iterate(runtime, subject));
+  LATTICE_TRY(const std::vector<Value> items, ItemsOf(runtime, subject));
   const Value* attribute = arguments.positional.empty() ? Named(arguments, "attribute") : nullptr;
   const Value* fallback = Named(arguments, "default");
   if (attribute == nullptr &&
@@ -59,7 +65,7 @@ Result<Value> Choose(Runtime& runtime, const Value& subject, const Arguments& ar
   if (test != nullptr && !test->IsString()) return Fault("the name of a test must be a str");
   LATTICE_TRY(const Arguments rest, test == nullptr ? Result<Arguments>(Arguments())
                                                     : Rest(runtime, arguments, n_before + 1));
-  LATTICE_TRY(const std::vector<Value> items, Iterate(runtime, subject));
+  LATTICE_TRY(const std::vector<Value> items, ItemsOf(runtime, subject));
   std::vector<Value> chosen;
   for (const Value& item : items) {
     LATTICE_TRY_VOID(runtime.Step());

@@ -48,8 +48,10 @@ class PercentFormatter {
       LATTICE_TRY_VOID(runtime_.Step());
       LATTICE_TRY_VOID(FormatOne(at));
     }
-    const bool used_all = tuple_ != nullptr ? n_used_ >= tuple_->items.size()
-                                            : n_used_ > 0 || values_.dict() != nullptr;
+    // Python takes whatever has keys or indices for a mapping that nobody need ask.
+    const bool is_mapping = values_.dict() != nullptr || (values_.list() != nullptr && !tuple_);
+    const bool used_all =
+        tuple_ != nullptr ? n_used_ >= tuple_->items.size() : n_used_ > 0 || is_mapping;
     if (!used_all) return Fault("not all arguments converted during string formatting");
     LATTICE_TRY(const Text text, runtime_.Finish(std::move(out_)));
     return Value(text.AsMarkup(format_.is_markup()));

@@ -182,7 +182,9 @@ Status AppendRepr(Runtime& runtime, const Value& value, TextBuilder& out) {
     out.Append(FloatToString(*number));
   } else if (const Text* text = value.text()) {
     status = runtime.Step(text->size() / 64);
+    if (text->is_markup()) out.Append("Markup(");
     if (status) AppendTextRepr(*text, out);
+    if (text->is_markup()) out.Append(")");
   } else if (const List* list = value.list()) {
     status = AppendListRepr(runtime, *list, out);
   } else if (const Dict* dict = value.dict()) {
