@@ -93,8 +93,23 @@ void TextBuilder::Append(const Text& text, std::size_t begin, std::size_t end) {
 }
 
 void TextBuilder::Repeat(const Text& text, std::size_t count) {
-  if (text.empty()) return;
-  for (; count > 0 && !full_; --count) Append(text);
+  if (text.empty() || count == 0) return;
+  if (full_ || count > (max_bytes_ - bytes_.size()) / text.size()) {
+    full_ = true;
+    return;
+  }
+  const auto ranges = text.user_ranges();
+  const bool all_user = ranges.size() == 1 && ranges[0] == ByteRange{0, text.size()};
+  if (!ranges.empty() && !all_user) {
+    for (; count > 0; --count) Append(text);
+    return;
+  }
+  // A long run of one character must not cost a step for each.
+  const std::size_t total = text.size() * count;
+  std::string block(text.view());
+  block.reserve(total);
+  while (block.size() < total) block.append(block, 0, std::min(block.size(), total - block.size()));
+  Append(block, all_user ? Origin::kUser : Origin::kTemplate);
 }
 
 Text TextBuilder::Build() && {
