@@ -30,15 +30,15 @@ class ScratchKeeper {
   std::vector<std::unique_ptr<CallScratch>> idle_;  // under mutex_
 };
 
-/// Calls body(i, memory) for i < n, each by the next free worker with its memory. n_workers is 1
-/// (the caller alone) or all of the pool, as given to Take.
-template <typename Body>
+/// Each worker makes itself a body, make(memory), and calls body(i) for i < n that no other has
+/// taken, in rising order. n_workers is 1 (the caller alone) or all of the pool, as given to Take.
+template <typename Make>
 void ForEachUnit(ThreadPool& pool, std::size_t n, std::size_t n_workers, CallScratch& scratch,
-                 Body body) {
+                 Make make) {
   std::atomic<std::size_t> next{0};
   const auto work = [&](std::size_t worker) {
-    float* memory = scratch.workers[worker].As<float>().data();
-    for (std::size_t i = next.fetch_add(1); i < n; i = next.fetch_add(1)) body(i, memory);
+    auto body = make(scratch.workers[worker].As<float>().data());
+    for (std::size_t i = next.fetch_add(1); i < n; i = next.fetch_add(1)) body(i);
   };
   if (n_workers == 1) {
     work(0);

@@ -15,6 +15,8 @@
 namespace lattice::kernels {
 namespace {
 
+constexpr std::size_t kChunkVecs = kChunkRows / kLanes;
+
 inline Vec LoadUpTo(const float* p, std::size_t n) {
   return n >= kLanes ? Load(p) : LoadPart(p, n, 0.0f);
 }
@@ -88,25 +90,30 @@ class Decay {
  public:
   // After rows 0..first - 1.
   Decay(const float* g, std::size_t first) : g_(g) {
+    for (Vec& s : sums_) s = Set1(0.0f);
     for (std::size_t t = 0; t < first; ++t) Step();
   }
   void Step() {
+    alignas(64) static constexpr float kRising[kLanes] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                          8, 9, 10, 11, 12, 13, 14, 15};
     const float g = g_[n_];
     start_ += g;
-    for (std::size_t c = 0; c < kChunkRows; c += kLanes) {
-      Store(sums_ + c, Add(Load(sums_ + c), Set1(g)));
+    for (std::size_t v = 0; v < kChunkVecs; ++v) {
+      const Vec row = Add(Load(kRising), Set1(static_cast<float>(v * kLanes)));
+      const Vec n = Set1(static_cast<float>(n_));
+      sums_[v] = Add(sums_[v], Select(Less(row, n), Set1(g), Set1(0.0f)));
     }
-    sums_[n_++] = 0.0f;
+    ++n_;
   }
   Vec Start() const { return ExpOfNegative(Set1(start_)); }
-  // Of rows c .. c + 15; of use for those up to the row at hand.
-  Vec From(std::size_t c) const { return ExpOfNegative(Load(sums_ + c)); }
+  // Of rows 16 v .. 16 v + 15: one for those after the row at hand.
+  Vec From(std::size_t v) const { return ExpOfNegative(sums_[v]); }
 
  private:
   const float* g_;
   std::size_t n_ = 0;
   float start_ = 0.0f;
-  float sums_[kChunkRows] = {};
+  Vec sums_[kChunkVecs];
 };
 
 // y = scale[r] y + x * m for a matrix m in panels, or without a scale y = x * m.
@@ -137,8 +144,9 @@ void Values(const ValuesArgs& args) {
       Store(o + c, Mul(start, Load(o + c)));
     }
     float weights[2][kChunkRows];  // Of u_j in u_t (negative) and in o_t.
-    for (std::size_t c = 0; c < kChunkRows; c += kLanes) {
-      const Vec d = decay.From(c);
+    for (std::size_t v = 0; v < kChunkVecs; ++v) {
+      const std::size_t c = v * kLanes;
+      const Vec d = decay.From(v);
       const Vec k = Load(args.products + t * kChunkRows + c);
       const Vec q = Load(args.products + (n + t) * kChunkRows + c);
       Store(weights[0] + c, Sub(Set1(0.0f), Mul(d, k)));
@@ -173,8 +181,9 @@ void Fold(const ValuesArgs& args) {
   float scale[kTileRows];
   for (float& s : scale) StorePart(&s, decay.Start(), 1);
   float* keys = args.scratch;  // [key_dim][kChunkRows]
-  for (std::size_t c = 0; c < kChunkRows; c += kLanes) {
-    const Vec d = decay.From(c);
+  for (std::size_t v = 0; v < kChunkVecs; ++v) {
+    const std::size_t c = v * kLanes;
+    const Vec d = decay.From(v);
     for (std::size_t i = 0; i < args.key_dim; ++i) {
       Store(keys + i * kChunkRows + c, Mul(d, Load(args.chunk_keys + i * kChunkRows + c)));
     }

@@ -195,10 +195,11 @@ void CpuDeltaNet::Run(ThreadPool& pool, const DeltaNetArgs& args, CpuBuffer& out
   std::unique_ptr<CallScratch> scratch =
       scratch_.Take(n_workers, Unit::ScratchFloats(args.shape) * sizeof(float), 0);
   const std::size_t n_heads = args.shape.n_key_heads;
-  ForEachUnit(pool, args.spans.size() * n_heads, n_workers, *scratch,
-              [&](std::size_t i, float* memory) {
-                Unit(kernels_, args, args.spans[i / n_heads], i % n_heads, out, memory).Run();
-              });
+  ForEachUnit(pool, args.spans.size() * n_heads, n_workers, *scratch, [&](float* memory) {
+    return [&, memory](std::size_t i) {
+      Unit(kernels_, args, args.spans[i / n_heads], i % n_heads, out, memory).Run();
+    };
+  });
   for (const DeltaNetSpan& span : args.spans) {
     AsCpu(*span.state).Advance(span.row_end - span.row_begin);
   }

@@ -167,13 +167,20 @@ void CpuPagedAttention::Run(ThreadPool& pool, const PagedAttentionArgs& args, Cp
       n_workers, Call::WorkerFloats(kernels_, plan, layout) * sizeof(float),
       plan.n_slots() * PartialFloats(plan.max_pairs(), layout.padded_dim) * sizeof(float));
   const Call call(kernels_, args, plan, out, scratch->shared.As<float>().data());
-  // The last blocks of a prompt see the most keys: first.
-  ForEachUnit(pool, plan.n_units(), n_workers, *scratch, [&](std::size_t i, float* memory) {
-    call.RunUnit(plan.unit(plan.n_units() - 1 - i), memory);
+  ForEachUnit(pool, plan.n_units(), n_workers, *scratch, [&](float* memory) {
+    return [&, memory, at = PagedCursor(plan)](std::size_t i) mutable {
+      call.RunUnit(at.unit(i), memory);
+    };
   });
   constexpr std::size_t kFewSlots = 64;  // Merged sooner than a thread wakes.
-  ForEachUnit(pool, plan.n_cut(), plan.n_slots() < kFewSlots ? 1 : n_workers, *scratch,
-              [&](std::size_t i, float* memory) { call.MergeCut(plan.cut(i), memory); });
+  const std::size_t n_mergers = plan.n_slots() < kFewSlots ? 1 : n_workers;
+  if (plan.n_cut() > 0) {
+    ForEachUnit(pool, plan.n_cut(), n_mergers, *scratch, [&](float* memory) {
+      return [&, memory, at = PagedCursor(plan)](std::size_t i) mutable {
+        call.MergeCut(at.cut(i), memory);
+      };
+    });
+  }
   scratch_.GiveBack(std::move(scratch));
 }
 
