@@ -116,7 +116,8 @@ TEST_F(GeneratorOpsTest, ADecodeStepAllocatesNothing) {
   static const int installed = __sanitizer_install_malloc_and_free_hooks(
       [](const volatile void*, std::size_t) { ++allocations; }, [](const volatile void*) {});
   ASSERT_NE(installed, 0);
-  constexpr std::size_t kHeads = 4, kDim = 64, kDepth = 1000;
+  constexpr std::size_t kHeads = 4, kDim = 64;
+  constexpr std::uint32_t kDepth = 1000;
   const auto kv = backend_->MakeKvPages({kHeads, kDim, KvType::kF16}, 20).value();
   std::vector<std::uint32_t> pages(20), slots(kDepth);
   for (std::uint32_t i = 0; i < 20; ++i) pages[i] = 19 - i;

@@ -116,22 +116,40 @@ class Decay {
   Vec sums_[kChunkVecs];
 };
 
-// y = scale[r] y + x * m for a matrix m in panels, or without a scale y = x * m.
-inline void PanelProduct(const float* x, std::size_t x_stride, std::size_t n_rows, const float* m,
-                         std::size_t m_rows, std::size_t depth, std::size_t n_cols,
-                         const float* scale, float* y) {
-  for (std::size_t p = 0; p < n_cols; p += kDeltaPanel) {
-    const std::size_t width = n_cols - p < kDeltaPanel ? n_cols - p : kDeltaPanel;
-    Product<F32Panel>(
-        {x, x_stride, n_rows, F32Panel{m + p * m_rows, width}, depth, scale, y + p, n_cols}, width);
+// A panel of a state, which comes from memory when the text has a row or two.
+struct StatePanel {
+  const float* data;
+  std::size_t stride;
+  Vec At(std::size_t d, std::size_t col) const { return Load(data + d * stride + col); }
+  void Prefetch(std::size_t d, std::size_t col) const {
+    const char* ahead = reinterpret_cast<const char*>(data + d * stride + col) + kAheadBytes;
+    for (std::size_t i = 0; i < kDeltaPanel * sizeof(float); i += kLineBytes) {
+      PrefetchLine(ahead + i);
+    }
+  }
+};
+
+// sums = rows * state, for a state in panels.
+template <typename Panel>
+inline void StateProduct(const ValuesArgs& args, float* sums) {
+  const std::size_t cols = args.padded_value;
+  for (std::size_t p = 0; p < cols; p += kDeltaPanel) {
+    const std::size_t width = cols - p < kDeltaPanel ? cols - p : kDeltaPanel;
+    Product<Panel>(
+        {args.rows, args.padded_key, 2 * args.n, Panel{args.state + p * args.key_dim, width},
+         args.key_dim, nullptr, sums + p, cols},
+        width);
   }
 }
 
 void Values(const ValuesArgs& args) {
   const std::size_t n = args.n, cols = args.padded_value;
   float* sums = args.scratch;  // [2 n][cols] S^T k, then S^T q; then u and o.
-  PanelProduct(args.rows, args.padded_key, 2 * n, args.state, args.key_dim, args.key_dim, cols,
-               nullptr, sums);
+  if (2 * n <= kTileRows) {
+    StateProduct<StatePanel>(args, sums);
+  } else {
+    StateProduct<F32Panel>(args, sums);
+  }
   Decay decay(args.g, args.first);
   for (std::size_t t = 0; t < n; ++t) {
     decay.Step();

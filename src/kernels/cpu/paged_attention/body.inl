@@ -99,7 +99,9 @@ class SegmentRun {
     const std::size_t stop = end < tile + kSegmentKeys ? end : tile + kSegmentKeys;
     if (begin > tile) tile = begin / kTileKeys * kTileKeys;
     for (; tile < stop; tile += kTileKeys) {
-      RunTile(tile, stop - tile < kTileKeys ? stop - tile : kTileKeys);
+      const bool last = stop - tile <= kTileKeys;
+      RunTile(tile, last ? stop - tile : kTileKeys);
+      if (!last) tile_.FetchStart(Head(tile + kTileKeys));
     }
     for (std::size_t p = 0; p < n_pairs_; ++p) {
       out_.total[p] = ReduceAdd(Load(totals_ + p * kLanes));
@@ -131,8 +133,8 @@ class SegmentRun {
 
   // Each step is done for the whole block before the next, so that its latency is paid once.
   void RunTile(std::size_t tile, std::size_t n_keys) {
-    const std::size_t n_cols = Padded(n_keys), page = block_.page_of[tile / kTileKeys];
-    tile_.Read(block_.pages + page * block_.page_bytes, n_keys, n_pairs_ >= kWidenPairs);
+    const std::size_t n_cols = Padded(n_keys);
+    tile_.Read(Head(tile), n_keys, n_pairs_ >= kWidenPairs);
     tile_.ForKeys([&](auto keys) {
       Product<decltype(keys)>(
           {q_, layout_.padded_dim, n_pairs_, keys, layout_.dim, nullptr, scores_, kTileKeys},
@@ -164,6 +166,10 @@ class SegmentRun {
                                   width);
       });
     }
+  }
+
+  const std::byte* Head(std::size_t tile) const {
+    return block_.pages + block_.page_of[tile / kTileKeys] * block_.page_bytes;
   }
 
   void Cap(float* scores, std::size_t n_cols) const {

@@ -11,11 +11,18 @@ namespace {
 
 constexpr std::size_t kTileRows = 6;
 
+// How far ahead of its use a stream from memory is asked for.
+constexpr std::size_t kAheadBytes = 4096, kLineBytes = 64;
+
+inline void PrefetchLine(const void* p) { __builtin_prefetch(p); }
+
 // Columns of f32, `stride` numbers from one row to the next.
 struct F32Panel {
   const float* data;
   std::size_t stride;
   Vec At(std::size_t d, std::size_t col) const { return Load(data + d * stride + col); }
+  // A panel has Prefetch(row, first column of up to 64), and nothing to do here: rows are cached.
+  void Prefetch(std::size_t, std::size_t) const {}
 };
 
 // y[r][c] = (scale == null ? 0 : scale[r] y[r][c]) + sum over d of x[r][d] * panel[d][c].
@@ -44,6 +51,7 @@ inline void ProductTile(const ProductArgs<Panel>& args, std::size_t row, std::si
     }
   }
   for (std::size_t d = 0; d < args.depth; ++d) {
+    args.panel.Prefetch(d, col);
     Vec w[V];
     for (std::size_t v = 0; v < V; ++v) w[v] = args.panel.At(d, col + v * kLanes);
     for (std::size_t r = 0; r < R; ++r) {
