@@ -55,13 +55,11 @@ PagedPlan::Block PagedPlan::BlockOf(const PagedSpan& span, std::size_t i) const 
   const std::size_t begin = args_.window != 0 && first > args_.window ? first - args_.window : 0;
   block.segment_begin = begin / kSegmentTokens;
   block.segment_end = DivideUp(end, kSegmentTokens);
-  // Rough: 20 multiply-adds a nanosecond, and what reading keys and values costs one row.
+  // Rough: what reading the keys and values takes, and the products of one thread.
   const auto keys = static_cast<double>(end - begin);
-  const double one_row = keys * static_cast<double>(n_kv_heads_ * head_dim_) / 5;
-  block.ns =
-      one_row +
-      keys * static_cast<double>((block.row_end - block.row_begin) * args_.n_heads * head_dim_) /
-          10;
+  const auto pairs = static_cast<double>((block.row_end - block.row_begin) * args_.n_heads);
+  const auto dim = static_cast<double>(head_dim_);
+  block.ns = keys * dim * (static_cast<double>(n_kv_heads_) / 8 + pairs / 50);
   block.cut = block.n_segments() > 1 && block.ns / static_cast<double>(n_kv_heads_) > cut_ns_;
   return block;
 }
