@@ -122,9 +122,8 @@ struct StatePanel {
   std::size_t stride;
   Vec At(std::size_t d, std::size_t col) const { return Load(data + d * stride + col); }
   void Prefetch(std::size_t d, std::size_t col) const {
-    const char* ahead = reinterpret_cast<const char*>(data + d * stride + col) + kAheadBytes;
     for (std::size_t i = 0; i < kDeltaPanel * sizeof(float); i += kLineBytes) {
-      PrefetchLine(ahead + i);
+      PrefetchLine(data + d * stride + col, kAheadBytes + i);
     }
   }
 };

@@ -13,8 +13,9 @@ constexpr std::size_t kScaleBlock = 32;
 // prefetch stops at every 4 KiB. 8192 keys of 256 in f16, from memory: 0.95 -> 0.69 ms.
 template <typename T>
 inline void FetchAhead(const T* p) {
-  const char* ahead = reinterpret_cast<const char*>(p) + kAheadBytes;
-  for (std::size_t i = 0; i < kTileKeys * sizeof(T); i += kLineBytes) PrefetchLine(ahead + i);
+  for (std::size_t i = 0; i < kTileKeys * sizeof(T); i += kLineBytes) {
+    PrefetchLine(p, kAheadBytes + i);
+  }
 }
 
 // Keys of one head of a page: rows are dimensions, columns positions.
@@ -154,9 +155,9 @@ class Tile {
 
   // Asks for what Read and the first products of the page will look at.
   void FetchStart(const std::byte* head) const {
-    for (std::size_t i = 0; i < kAheadBytes; i += kLineBytes) PrefetchLine(head + i);
+    for (std::size_t i = 0; i < kAheadBytes; i += kLineBytes) PrefetchLine(head, i);
     for (std::size_t i = layout_.key_scales_at; i < layout_.head_bytes; i += kLineBytes) {
-      PrefetchLine(head + i);
+      PrefetchLine(head, i);
     }
   }
 

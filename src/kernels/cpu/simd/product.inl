@@ -14,7 +14,10 @@ constexpr std::size_t kTileRows = 6;
 // How far ahead of its use a stream from memory is asked for.
 constexpr std::size_t kAheadBytes = 4096, kLineBytes = 64;
 
-inline void PrefetchLine(const void* p) { __builtin_prefetch(p); }
+// The line `bytes` behind p, which may lie outside of everything.
+inline void PrefetchLine(const void* p, std::size_t bytes) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + bytes));
+}
 
 // Columns of f32, `stride` numbers from one row to the next.
 struct F32Panel {
