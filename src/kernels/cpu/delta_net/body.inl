@@ -121,7 +121,7 @@ struct StatePanel {
   const float* data;
   std::size_t stride;
   Vec At(std::size_t d, std::size_t col) const { return Load(data + d * stride + col); }
-  void Prefetch(std::size_t d, std::size_t col) const {
+  [[gnu::always_inline]] void Prefetch(std::size_t d, std::size_t col) const {
     for (std::size_t i = 0; i < kDeltaPanel * sizeof(float); i += kLineBytes) {
       PrefetchLine(data + d * stride + col, kAheadBytes + i);
     }

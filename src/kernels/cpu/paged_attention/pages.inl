@@ -12,7 +12,7 @@ constexpr std::size_t kScaleBlock = 32;
 // Asks for the next 64 numbers of a stream in order at p, some rows early: the processor's own
 // prefetch stops at every 4 KiB. 8192 keys of 256 in f16, from memory: 0.95 -> 0.69 ms.
 template <typename T>
-inline void FetchAhead(const T* p) {
+[[gnu::always_inline]] inline void FetchAhead(const T* p) {
   for (std::size_t i = 0; i < kTileKeys * sizeof(T); i += kLineBytes) {
     PrefetchLine(p, kAheadBytes + i);
   }
@@ -22,7 +22,9 @@ inline void FetchAhead(const T* p) {
 struct F16Keys {
   const std::uint16_t* data;
   Vec At(std::size_t d, std::size_t col) const { return LoadF16(data + d * kTileKeys + col); }
-  void Prefetch(std::size_t d, std::size_t col) const { FetchAhead(data + d * kTileKeys + col); }
+  [[gnu::always_inline]] void Prefetch(std::size_t d, std::size_t col) const {
+    FetchAhead(data + d * kTileKeys + col);
+  }
 };
 struct Q8Keys {
   const std::int8_t* data;
@@ -31,14 +33,18 @@ struct Q8Keys {
     return Mul(LoadI8(data + d * kTileKeys + col),
                Load(scales + d / kScaleBlock * kTileKeys + col));
   }
-  void Prefetch(std::size_t d, std::size_t col) const { FetchAhead(data + d * kTileKeys + col); }
+  [[gnu::always_inline]] void Prefetch(std::size_t d, std::size_t col) const {
+    FetchAhead(data + d * kTileKeys + col);
+  }
 };
 // A panel of values: rows are positions, columns dimensions.
 struct F16Values {
   const std::uint16_t* data;
   std::size_t stride;
   Vec At(std::size_t j, std::size_t col) const { return LoadF16(data + j * stride + col); }
-  void Prefetch(std::size_t j, std::size_t col) const { FetchAhead(data + j * stride + col); }
+  [[gnu::always_inline]] void Prefetch(std::size_t j, std::size_t col) const {
+    FetchAhead(data + j * stride + col);
+  }
 };
 struct Q8Values {
   const std::int8_t* data;
@@ -47,7 +53,9 @@ struct Q8Values {
   Vec At(std::size_t j, std::size_t col) const {
     return Mul(LoadI8(data + j * stride + col), Set1(scales[col / kScaleBlock * kTileKeys + j]));
   }
-  void Prefetch(std::size_t j, std::size_t col) const { FetchAhead(data + j * stride + col); }
+  [[gnu::always_inline]] void Prefetch(std::size_t j, std::size_t col) const {
+    FetchAhead(data + j * stride + col);
+  }
 };
 
 template <typename T>
@@ -154,7 +162,7 @@ class Tile {
   }
 
   // Asks for what Read and the first products of the page will look at.
-  void FetchStart(const std::byte* head) const {
+  [[gnu::always_inline]] void FetchStart(const std::byte* head) const {
     for (std::size_t i = 0; i < kAheadBytes; i += kLineBytes) PrefetchLine(head, i);
     for (std::size_t i = layout_.key_scales_at; i < layout_.head_bytes; i += kLineBytes) {
       PrefetchLine(head, i);
