@@ -1,182 +1,79 @@
 #include "apps/command_bench.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "apps/bench_texts.h"
-#include "apps/embedding_flags.h"
-#include "apps/json_text.h"
-#include "apps/peak_memory.h"
-#include "apps/text_input.h"
-#include "base/thread_pool.h"
+#include "apps/bench_embedding.h"
+#include "apps/bench_generation.h"
 
 namespace lattice::apps {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// A pass shorter than this is repeated, and the median of the repetitions counts as one.
-constexpr double kShortPass = 0.02;
-constexpr int kShortPasses = 100;
-
 struct Arguments {
-  EmbeddingFlags embedding;
-  std::vector<std::string> inputs;
-  std::size_t rounds = 5;
-  bool json = false;
+  EmbeddingBenchArguments embedding;
+  GenerationBenchArguments generation;
 };
 
-struct Measurement {
-  std::string test;
-  std::size_t n_texts = 0;
-  std::size_t n_tokens = 0;
-  std::vector<double> seconds;  // one a round, sorted
-
-  double median() const { return seconds[seconds.size() / 2]; }
-};
-
-double Seconds(Clock::time_point since) {
-  return std::chrono::duration<double>(Clock::now() - since).count();
+Status Bench(Arguments& arguments, const AppContext& context) {
+  const bool generates = !arguments.generation.model.model.empty();
+  if (!generates) return BenchEmbedding(arguments.embedding, context);
+  if (!arguments.embedding.embedding.model.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "give --model or --embedding-model, not both"};
+  }
+  GenerationBenchArguments& generation = arguments.generation;
+  generation.rounds = arguments.embedding.rounds;
+  generation.json = arguments.embedding.json;
+  return BenchGeneration(generation, context);
 }
 
-Result<double> TimePass(EmbeddingService& service, const std::vector<std::string>& texts,
-                        const EmbedRequest& request) {
-  const auto once = [&]() -> Result<double> {
-    const auto start = Clock::now();
-    LATTICE_TRY(const Embeddings embeddings, service.Embed(texts, request));
-    return Seconds(start);
+void DeclareGeneration(CLI::App& arguments, GenerationBenchArguments& generation) {
+  DeclareTextModelFlags(arguments, generation.model);
+  arguments.remove_option(arguments.get_option("--context"));
+  arguments.get_option("--model")->description(
+      "Measure this generator: folder, .gguf file, known name or OWNER/NAME");
+  const auto lengths = [&](const char* name, std::vector<std::size_t>& out, const char* what) {
+    arguments.add_option(name, out, what)
+        ->delimiter(',')
+        ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20))
+        ->type_name("N,...")
+        ->capture_default_str();
   };
-  LATTICE_TRY(const double first, once());
-  if (first > kShortPass) return first;
-  std::vector<double> all;
-  for (int i = 0; i < kShortPasses; ++i) {
-    LATTICE_TRY(const double seconds, once());
-    all.push_back(seconds);
-  }
-  std::nth_element(all.begin(), all.begin() + kShortPasses / 2, all.end());
-  return all[kShortPasses / 2];
+  lengths("-p,--prompt-tokens", generation.prompts, "Tokens of a prompt read at once; 0: none");
+  lengths("-n,--generated-tokens", generation.generated, "Tokens made one by one; 0: none");
+  lengths("-d,--depth", generation.depths, "Tokens read before, untimed");
 }
 
-Result<Measurement> Measure(EmbeddingService& service, const BenchTexts& workload,
-                            const EmbedRequest& request, std::size_t rounds) {
-  Measurement result;
-  result.test = workload.name;
-  result.n_texts = workload.texts.size();
-  LATTICE_TRY(const Embeddings warm, service.Embed(workload.texts, request));
-  for (const TextUsage& usage : warm.usage) result.n_tokens += usage.n_tokens;
-  for (std::size_t round = 0; round < rounds; ++round) {
-    LATTICE_TRY(const double seconds, TimePass(service, workload.texts, request));
-    result.seconds.push_back(seconds);
-  }
-  std::sort(result.seconds.begin(), result.seconds.end());
-  return result;
-}
-
-std::string Number(const char* format, double value) {
-  char text[48];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
-
-std::string Json(const std::vector<Measurement>& all, const Arguments& arguments, double load_s,
-                 std::size_t threads) {
-  std::string out = "[";
-  for (const Measurement& m : all) {
-    out += out.size() == 1 ? "\n" : ",\n";
-    out += "{\"test\":";
-    AppendJson(m.test, out);
-    out += ",\"texts\":" + std::to_string(m.n_texts) + ",\"tokens\":" + std::to_string(m.n_tokens);
-    out += Number(",\"seconds\":%.9g", m.median());
-    out += Number(",\"texts_per_s\":%.6g", static_cast<double>(m.n_texts) / m.median());
-    const auto tokens = static_cast<double>(m.n_tokens);
-    out += Number(",\"tokens_per_s\":%.6g", tokens / m.median());
-    out += Number(",\"min\":%.6g", tokens / m.seconds.back());
-    out += Number(",\"max\":%.6g", tokens / m.seconds.front());
-    out += ",\"threads\":" + std::to_string(threads) + ",\"precision\":\"" +
-           arguments.embedding.precision + "\"";
-    out += Number(",\"load_s\":%.6g", load_s);
-    out += ",\"peak_bytes\":" + std::to_string(PeakBytes()) + "}";
-  }
-  return out + "\n]\n";
-}
-
-std::string Table(const std::vector<Measurement>& all, double load_s, std::size_t threads) {
-  std::string out =
-      "test          texts    tokens       median      texts/s     tokens/s  spread\n";
-  for (const Measurement& m : all) {
-    char line[160];
-    const double spread = (m.seconds.back() - m.seconds.front()) / m.median() * 100;
-    std::snprintf(line, sizeof(line), "%-12s %6zu %9zu %9.3f ms %12.1f %12.0f  %5.1f %%\n",
-                  m.test.c_str(), m.n_texts, m.n_tokens, m.median() * 1e3,
-                  static_cast<double>(m.n_texts) / m.median(),
-                  static_cast<double>(m.n_tokens) / m.median(), spread);
-    out += line;
-  }
-  return out + Number("load %.0f ms, ", load_s * 1e3) +
-         Number("peak memory %.0f MB, ", static_cast<double>(PeakBytes()) / 1e6) +
-         std::to_string(threads) + " threads\n";
-}
-
-Result<std::vector<BenchTexts>> Workloads(const std::vector<std::string>& files) {
-  if (files.empty()) return BuiltInBenchTexts();
-  std::vector<BenchTexts> workloads;
-  for (const std::string& file : files) {
-    LATTICE_TRY(TextInput input, TextInput::Open({}, file));
-    LATTICE_TRY(std::vector<std::string> texts, input.All(std::size_t{1} << 30));
-    if (texts.empty()) return Error{ErrorCode::kInvalidArgument, file + " holds no text"};
-    workloads.push_back({std::filesystem::path(file).stem().string(), std::move(texts)});
-  }
-  return workloads;
-}
-
-Status Bench(const Arguments& arguments, const AppContext& context) {
-  LATTICE_TRY(const std::vector<BenchTexts> workloads, Workloads(arguments.inputs));
-  EmbedRequest request;
-  request.model = arguments.embedding.model;
-  request.stop = context.stop;
-  const auto start = Clock::now();
-  LATTICE_TRY(const auto service, OpenService(arguments.embedding, context));
-  LATTICE_TRY(const EmbeddingModelInfo model, service->Describe(request.model));
-  const double load_s = Seconds(start);
-  const std::size_t threads =
-      arguments.embedding.threads != 0 ? arguments.embedding.threads : ThreadPool::DefaultThreads();
-  std::vector<Measurement> all;
-  for (const BenchTexts& workload : workloads) {
-    LATTICE_TRY(Measurement measured, Measure(*service, workload, request, arguments.rounds));
-    all.push_back(std::move(measured));
-  }
-  return Print(arguments.json ? Json(all, arguments, load_s, threads)
-                              : Table(all, load_s, threads));
+void DeclareEmbedding(CLI::App& arguments, EmbeddingBenchArguments& embedding) {
+  arguments
+      .add_option("--embedding-model", embedding.embedding.model,
+                  "Measure this embedding model (all-minilm-l6-v2)")
+      ->type_name("MODEL");
+  arguments
+      .add_option("-i,--input", embedding.inputs,
+                  "Texts to embed (a text a line, or .jsonl), one test a file; none: one short\n"
+                  "query, 1,000 short texts, 200 long ones")
+      ->type_name("FILE");
 }
 
 }  // namespace
 
 Action DeclareBench(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
-  DeclareEmbeddingFlags(arguments, parsed->embedding);
-  arguments.remove_option(arguments.get_option("--model"));
-  arguments
-      .add_option("--embedding-model", parsed->embedding.model,
-                  "Folder, known name or OWNER/NAME (all-minilm-l6-v2)")
-      ->type_name("MODEL");
-  arguments
-      .add_option(
-          "-i,--input", parsed->inputs,
-          "Measure these texts (a text a line, or .jsonl), one test a file; none: one short\n"
-          "query, 1,000 short texts, 200 long ones")
-      ->type_name("FILE");
-  arguments.add_option("-r,--rounds", parsed->rounds, "Repetitions; the median counts")
+  DeclareGeneration(arguments, parsed->generation);
+  DeclareEmbedding(arguments, parsed->embedding);
+  arguments.add_option("-r,--rounds", parsed->embedding.rounds, "Repetitions; the median counts")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
       ->capture_default_str();
-  arguments.add_flag("--json", parsed->json, "Print JSON");
+  arguments.add_flag("--json", parsed->embedding.json, "Print JSON");
   arguments.footer(
-      "\nExample:\n  lattice bench --embedding-model all-minilm-l6-v2 --precision int8");
-  return [parsed, &context] { return Bench(*parsed, context); };
+      "\nExamples:\n  lattice bench --embedding-model all-minilm-l6-v2 --precision int8\n"
+      "  lattice bench --model smollm2-135m-instruct -p 512 -n 128 -d 0,4096");
+  return [parsed, &context] {
+    const TextModelFlags& shared = parsed->generation.model;
+    EmbeddingFlags& embedding = parsed->embedding.embedding;
+    embedding.threads = shared.threads;
+    embedding.precision = shared.precision == "auto" ? "f32" : shared.precision;
+    return Bench(*parsed, context);
+  };
 }
 
 }  // namespace lattice::apps

@@ -20,8 +20,9 @@ struct Alias {
 
 std::span<const Alias> Aliases();
 
-/// The model that is meant when none is named.
+/// The models that are meant when none is named.
 inline constexpr std::string_view kDefaultEmbeddingModel = "all-minilm-l6-v2";
+inline constexpr std::string_view kDefaultChatModel = "smollm2-135m-instruct";
 
 /// "owner/name" of a model repository. Both parts match [A-Za-z0-9][A-Za-z0-9._-]{0,127} without
 /// ".." or "--", so that neither can leave a folder, name an option, or collide with another.

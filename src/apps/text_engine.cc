@@ -1,0 +1,106 @@
+#include "apps/text_engine.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "apps/available_memory.h"
+#include "base/cpu_features.h"
+#include "hub/hub.h"
+#include "kernels/cpu/cpu_backend.h"
+
+namespace lattice::apps {
+namespace {
+
+constexpr std::size_t kLeastContext = 512;  // below it a shorter one is not tried unasked
+
+template <typename Value>
+struct Name {
+  std::string_view name;
+  Value value;
+};
+
+constexpr Name<kernels::Precision> kPrecisions[] = {{"f32", kernels::Precision::kF32},
+                                                    {"bf16", kernels::Precision::kBf16},
+                                                    {"int8", kernels::Precision::kInt8}};
+constexpr Name<kernels::KvType> kKvTypes[] = {
+    {"f32", kernels::KvType::kF32}, {"f16", kernels::KvType::kF16}, {"q8", kernels::KvType::kQ8}};
+
+template <typename Value, std::size_t kCount>
+Result<Value> Parse(const Name<Value> (&names)[kCount], std::string_view text) {
+  for (const Name<Value>& name : names) {
+    if (name.name == text) return name.value;
+  }
+  return Error{ErrorCode::kInvalidArgument, "unknown name '" + std::string(text) + "'"};
+}
+
+/// The context that was asked for; else all that the model reads, halved until it fits.
+Status ChooseContext(std::size_t asked, std::size_t available, FoundTextModel& found) {
+  found.use.n_tokens = asked != 0 ? asked : found.plan.info.max_tokens;
+  while (asked == 0 && found.use.n_tokens > kLeastContext &&
+         found.plan.TotalBytes(found.use) > available) {
+    found.use.n_tokens /= 2;
+  }
+  return found.plan.CheckFits(found.use, available);
+}
+
+}  // namespace
+
+std::unique_ptr<ThreadPool> MakePool(std::size_t n_threads) {
+  return std::make_unique<ThreadPool>(n_threads != 0 ? n_threads : ThreadPool::DefaultThreads());
+}
+
+Result<std::unique_ptr<kernels::Backend>> MakeBackend(ThreadPool& pool, const AppContext& context) {
+  CpuFeatures features = CpuFeatures::Detect();
+  if (!context.instruction_set.empty()) {
+    LATTICE_TRY(features, CpuFeatures::Named(context.instruction_set));
+  }
+  return kernels::MakeCpuBackend(pool, features);
+}
+
+Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppContext& context) {
+  const std::string name = flags.model.empty() ? std::string(hub::kDefaultChatModel) : flags.model;
+  LATTICE_TRY(const hub::ResolvedModel resolved, hub::Resolve(name, context.Hub()));
+  LATTICE_TRY(models::ModelPlan plan, models::PlanModel(resolved.path));
+  FoundTextModel found{resolved.path, std::move(plan), {}};
+  LATTICE_TRY(found.use.kv_type, ParseKvType(flags.kv_type));
+  auto chosen = ChooseContext(flags.context, AvailableMemory(), found);
+  if (!chosen) return std::move(chosen).error().Within(name);
+  return found;
+}
+
+Result<std::unique_ptr<engine::TextModel>> OpenTextModel(const TextModelFlags& flags,
+                                                         const AppContext& context,
+                                                         kernels::Backend& backend) {
+  LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
+  LATTICE_TRY(const auto precision, ParseComputePrecision(flags.precision));
+  LATTICE_TRY(engine::TextModel model, engine::LoadTextModel(found.path, backend, precision));
+  return std::make_unique<engine::TextModel>(std::move(model));
+}
+
+Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext& context) {
+  TextEngine opened;
+  opened.pool = MakePool(flags.threads);
+  LATTICE_TRY(opened.backend, MakeBackend(*opened.pool, context));
+  LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
+  LATTICE_TRY(const auto precision, ParseComputePrecision(flags.precision));
+  LATTICE_TRY(engine::TextModel model,
+              engine::LoadTextModel(found.path, *opened.backend, precision));
+  opened.model = std::make_unique<engine::TextModel>(std::move(model));
+  LATTICE_TRY(engine::ContextCache cache,
+              engine::ContextCache::Make(*opened.model->model, *opened.backend, found.use.kv_type,
+                                         {.max_tokens = found.use.n_tokens}));
+  opened.context = std::make_unique<engine::ContextCache>(std::move(cache));
+  opened.generator = std::make_unique<engine::Generator>(*opened.model, *opened.backend);
+  return opened;
+}
+
+Result<std::optional<kernels::Precision>> ParseComputePrecision(std::string_view name) {
+  if (name == "auto") return std::optional<kernels::Precision>();
+  LATTICE_TRY(const kernels::Precision precision, Parse(kPrecisions, name));
+  return std::optional(precision);
+}
+
+Result<kernels::KvType> ParseKvType(std::string_view name) { return Parse(kKvTypes, name); }
+
+}  // namespace lattice::apps

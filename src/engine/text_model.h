@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/generation_defaults.h"
+#include "kernels/api/backend.h"
+#include "lattice/result.h"
+#include "models/model.h"
+#include "tokenizers/tokenizer.h"
+
+namespace lattice::engine {
+
+/// A generator with all that belongs to it.
+struct TextModel {
+  std::string name;  ///< File or folder name, for people.
+  std::shared_ptr<const models::Model> model;
+  std::shared_ptr<const tokenizers::Tokenizer> tokenizer;
+  GenerationDefaults defaults;
+  std::size_t decode_bytes = 0;  ///< Of weights, read for each token that is made by itself.
+
+  /// Logits of ids that no token has are never looked at.
+  std::size_t n_tokens() const;
+};
+
+/// `path` is a folder with config.json, weights and tokenizer files, or a .gguf file, which holds
+/// its tokenizer. `backend` must outlive the model. kUnsupported for a model that generates
+/// nothing.
+Result<TextModel> LoadTextModel(const std::filesystem::path& path, kernels::Backend& backend,
+                                std::optional<kernels::Precision> precision);
+
+/// The tokenizer of such a path alone.
+Result<std::shared_ptr<const tokenizers::Tokenizer>> LoadTokenizer(
+    const std::filesystem::path& path);
+
+}  // namespace lattice::engine

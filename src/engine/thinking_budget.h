@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "base/token_id.h"
+#include "engine/generator.h"
+
+namespace lattice::engine {
+
+/// Counts the tokens of thinking and, past the limit, says which tokens come instead.
+class ThinkingBudget {
+ public:
+  explicit ThinkingBudget(const ThinkingLimit& limit)
+      : limit_(limit), inside_(limit.begins_inside) {}
+
+  /// The token that must come next, if the limit has been reached.
+  std::optional<TokenId> Forced() const {
+    if (n_closed_ < limit_.closing.size() && (n_closed_ > 0 || Exhausted())) {
+      return limit_.closing[n_closed_];
+    }
+    return std::nullopt;
+  }
+
+  /// The token that the text goes on with, forced or not.
+  void Accept(TokenId id) {
+    if (n_closed_ > 0 || Exhausted()) {
+      ++n_closed_;
+      if (n_closed_ >= limit_.closing.size()) {
+        inside_ = false;
+        n_closed_ = 0;
+      }
+      return;
+    }
+    if (id == limit_.open) {
+      inside_ = true;
+    } else if (id == limit_.close) {
+      inside_ = false;
+    } else if (inside_) {
+      ++n_thought_;
+    }
+  }
+
+ private:
+  bool Exhausted() const { return inside_ && n_thought_ >= limit_.max_tokens; }
+
+  const ThinkingLimit& limit_;
+  bool inside_;
+  std::size_t n_thought_ = 0;
+  std::size_t n_closed_ = 0;
+};
+
+}  // namespace lattice::engine
