@@ -192,19 +192,19 @@ Status BenchGeneration(const GenerationBenchArguments& arguments, const AppConte
   const std::unique_ptr<ThreadPool> pool = MakePool(flags.threads);
   LATTICE_TRY(const auto backend, MakeBackend(*pool, context));
   const auto start = Clock::now();
-  LATTICE_TRY(const auto model, OpenTextModel(flags, context, *backend));
+  LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
+  LATTICE_TRY(const auto model, LoadFound(found, flags, *backend));
   const std::chrono::duration<double> load = Clock::now() - start;
-  LATTICE_TRY(const kernels::KvType kv_type, ParseKvType(flags.kv_type));
   // The base and the fork that goes on from it, each with a last page of its own.
   const std::size_t capacity = flags.context + 4 * kernels::kPageTokens;
-  LATTICE_TRY(const auto store, models::SequenceStore::Make(engine.model->model->state_shape(),
-                                                            *engine.backend, {kv_type, capacity}));
+  LATTICE_TRY(const auto store, models::SequenceStore::Make(model->model->state_shape(), *backend,
+                                                            {found.use.kv_type, capacity}));
   Report report{{},
                 model->name,
                 pool->n_threads(),
                 load.count(),
                 MeasureReadBandwidth(*pool),
-                static_cast<double>(model->decode_bytes)};
+                static_cast<double>(found.plan.weights_bytes)};
   Runner runner(*model->model, *backend);
   DepthBench bench(arguments, runner, context.stop);
   for (const std::size_t depth : arguments.depths) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "apps/environment.h"
+#include "apps/interrupt.h"
 #include "base/log.h"
 #include "hub/hub.h"
 #include "lattice/result.h"
@@ -20,6 +21,7 @@ struct AppContext {
   bool quiet = false;           ///< No progress and no remarks on stderr; errors stay.
   std::string instruction_set;  ///< --cpu; empty: the best of this machine.
   std::stop_token stop;         ///< Requested by the first Ctrl-C.
+  InterruptWatcher* interrupts = nullptr;
 
   /// Remarks on stderr, unless quiet.
   LogSink Log() const;

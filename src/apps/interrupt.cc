@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <mutex>
+#include <optional>
 #include <thread>
 
 namespace lattice::apps {
@@ -19,32 +21,48 @@ sigset_t Watched() {
   return set;
 }
 
-void Watch(const std::stop_token& watcher_stop, const std::stop_source& work) {
-  const sigset_t set = Watched();
-  const timespec wait{0, 100'000'000};
-  while (!watcher_stop.stop_requested()) {
-    if (sigtimedwait(&set, nullptr, &wait) < 0) continue;
-    if (work.stop_requested()) _exit(kInterruptedStatus);
-    work.request_stop();
-  }
-}
-
 }  // namespace
 
 struct InterruptWatcher::State {
   std::stop_source work;
+  std::mutex mutex;
+  std::optional<std::stop_source> part;  // of the Scope, under mutex
   std::jthread thread;
+
+  void Interrupt(int signal) {
+    const std::lock_guard lock(mutex);
+    if (signal == SIGINT && part && part->request_stop()) return;
+    if (!work.request_stop()) _exit(kInterruptedStatus);
+  }
+
+  void Watch(const std::stop_token& stop) {
+    const sigset_t set = Watched();
+    const timespec wait{0, 100'000'000};
+    while (!stop.stop_requested()) {
+      if (const int signal = sigtimedwait(&set, nullptr, &wait); signal > 0) Interrupt(signal);
+    }
+  }
 };
 
 InterruptWatcher::InterruptWatcher() : state_(std::make_unique<State>()) {
   const sigset_t set = Watched();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  state_->thread =
-      std::jthread([work = state_->work](const std::stop_token& stop) { Watch(stop, work); });
+  State* const state = state_.get();  // joins the thread before it goes
+  state_->thread = std::jthread([state](const std::stop_token& stop) { state->Watch(stop); });
 }
 
 InterruptWatcher::~InterruptWatcher() = default;
 
 std::stop_token InterruptWatcher::token() const { return state_->work.get_token(); }
+
+InterruptWatcher::Scope::Scope(InterruptWatcher& watcher) : watcher_(watcher) {
+  const std::lock_guard lock(watcher_.state_->mutex);
+  watcher_.state_->part = source_;
+}
+
+InterruptWatcher::Scope::~Scope() {
+  const std::lock_guard lock(watcher_.state_->mutex);
+  watcher_.state_->part.reset();
+}
 
 }  // namespace lattice::apps

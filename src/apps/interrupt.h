@@ -13,6 +13,21 @@ class InterruptWatcher {
   ~InterruptWatcher();
   std::stop_token token() const;
 
+  /// A part of the work that a SIGINT ends by itself: while one exists, its token gets the first
+  /// signal and the program goes on. One at a time.
+  class Scope {
+   public:
+    explicit Scope(InterruptWatcher& watcher);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    std::stop_token token() const { return source_.get_token(); }
+
+   private:
+    InterruptWatcher& watcher_;
+    std::stop_source source_;
+  };
+
  private:
   struct State;
   std::unique_ptr<State> state_;

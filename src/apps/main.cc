@@ -19,6 +19,7 @@ constexpr int kUsage = 2;
 
 constexpr const char* kExamples = R"(
 Examples:
+  lattice chat
   lattice pull all-minilm-l6-v2
   lattice models
   lattice show all-minilm-l6-v2 --json
@@ -50,12 +51,13 @@ int PrintParseResult(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int Run(int argc, char** argv) {
-  const InterruptWatcher interrupts;
+  InterruptWatcher interrupts;
   Result<Environment> environment = ReadEnvironment();
   if (!environment) return PrintError(environment.error(), kUsage);
   AppContext context;
   context.environment = std::move(environment).value();
   context.stop = interrupts.token();
+  context.interrupts = &interrupts;
 
   CLI::App app("Lattice: transformer models on the machine you have.", "lattice");
   app.footer(kExamples);

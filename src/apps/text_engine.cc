@@ -69,13 +69,19 @@ Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppConte
   return found;
 }
 
+Result<std::unique_ptr<engine::TextModel>> LoadFound(const FoundTextModel& found,
+                                                     const TextModelFlags& flags,
+                                                     kernels::Backend& backend) {
+  LATTICE_TRY(const auto precision, ParseComputePrecision(flags.precision));
+  LATTICE_TRY(engine::TextModel model, engine::LoadTextModel(found.path, backend, precision));
+  return std::make_unique<engine::TextModel>(std::move(model));
+}
+
 Result<std::unique_ptr<engine::TextModel>> OpenTextModel(const TextModelFlags& flags,
                                                          const AppContext& context,
                                                          kernels::Backend& backend) {
   LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
-  LATTICE_TRY(const auto precision, ParseComputePrecision(flags.precision));
-  LATTICE_TRY(engine::TextModel model, engine::LoadTextModel(found.path, backend, precision));
-  return std::make_unique<engine::TextModel>(std::move(model));
+  return LoadFound(found, flags, backend);
 }
 
 Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext& context) {
@@ -83,10 +89,8 @@ Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext&
   opened.pool = MakePool(flags.threads);
   LATTICE_TRY(opened.backend, MakeBackend(*opened.pool, context));
   LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
-  LATTICE_TRY(const auto precision, ParseComputePrecision(flags.precision));
-  LATTICE_TRY(engine::TextModel model,
-              engine::LoadTextModel(found.path, *opened.backend, precision));
-  opened.model = std::make_unique<engine::TextModel>(std::move(model));
+  opened.path = found.path;
+  LATTICE_TRY(opened.model, LoadFound(found, flags, *opened.backend));
   LATTICE_TRY(engine::ContextCache cache,
               engine::ContextCache::Make(*opened.model->model, *opened.backend, found.use.kv_type,
                                          {.max_tokens = found.use.n_tokens}));

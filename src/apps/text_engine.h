@@ -31,6 +31,9 @@ struct FoundTextModel {
 /// kInvalidArgument for a context longer than the model reads.
 Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppContext& context);
 
+Result<std::unique_ptr<engine::TextModel>> LoadFound(const FoundTextModel& found,
+                                                     const TextModelFlags& flags,
+                                                     kernels::Backend& backend);
 /// Finds and loads.
 Result<std::unique_ptr<engine::TextModel>> OpenTextModel(const TextModelFlags& flags,
                                                          const AppContext& context,
@@ -39,6 +42,7 @@ Result<std::unique_ptr<engine::TextModel>> OpenTextModel(const TextModelFlags& f
 /// A generator with memory for one conversation, ready to answer; the members are in the order in
 /// which they need each other.
 struct TextEngine {
+  std::filesystem::path path;
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<kernels::Backend> backend;
   std::unique_ptr<engine::TextModel> model;

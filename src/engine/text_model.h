@@ -20,7 +20,6 @@ struct TextModel {
   std::shared_ptr<const models::Model> model;
   std::shared_ptr<const tokenizers::Tokenizer> tokenizer;
   GenerationDefaults defaults;
-  std::size_t decode_bytes = 0;  ///< Of weights, read for each token that is made by itself.
 
   /// Logits of ids that no token has are never looked at.
   std::size_t n_tokens() const;

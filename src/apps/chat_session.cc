@@ -1,0 +1,187 @@
+#include "apps/chat_session.h"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <iterator>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+
+namespace lattice::apps {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
+
+std::filesystem::path StateFile(const std::filesystem::path& file) {
+  return std::filesystem::path(file) += ".state";
+}
+
+Result<std::vector<TokenId>> ReadIds(const JsonView& json) {
+  LATTICE_TRY(const std::vector<JsonView> items, json.Array());
+  std::vector<TokenId> ids;
+  for (const JsonView& item : items) {
+    LATTICE_TRY(const std::int64_t id, item.Int(0, std::numeric_limits<TokenId>::max()));
+    ids.push_back(static_cast<TokenId>(id));
+  }
+  return ids;
+}
+
+}  // namespace
+
+ChatSession::ChatSession(TextEngine& engine, chat::ChatTemplate chat_template)
+    : engine_(engine),
+      template_(std::move(chat_template)),
+      markers_(chat::FindReasoningMarkers(template_.source())) {}
+
+std::optional<std::string> ChatSession::system() const {
+  const auto& messages = conversation_.messages;
+  if (messages.empty() || messages[0].role() != "system") return std::nullopt;
+  return messages[0].text();
+}
+
+void ChatSession::SetSystem(std::string_view text) {
+  auto& messages = conversation_.messages;
+  if (system()) messages.erase(messages.begin());
+  if (!text.empty()) messages.insert(messages.begin(), chat::Message::System(text));
+}
+
+Result<chat::RenderedPrompt> ChatSession::Render() const {
+  chat::RenderOptions options;
+  options.enable_thinking = thinking_.enabled;
+  return template_.Render(conversation_, options);
+}
+
+Result<std::vector<TokenId>> ChatSession::Encode(const chat::RenderedPrompt& prompt) const {
+  std::vector<tokenizers::ByteRange> plain;
+  for (const auto& range : prompt.user_ranges) plain.push_back({range.begin, range.end});
+  tokenizers::EncodeOptions options;
+  options.add_special_tokens = false;  // the template says them
+  options.plain_ranges = plain;
+  LATTICE_TRY(tokenizers::Encoding encoding,
+              engine_.model->tokenizer->Encode(prompt.text, options));
+  return std::move(encoding.ids);
+}
+
+/// The marks must be single tokens, as they are where models think.
+Result<std::optional<engine::ThinkingLimit>> ChatSession::Limit(bool begins_inside) const {
+  if (!thinking_.budget || !markers_) return std::optional<engine::ThinkingLimit>();
+  const tokenizers::Tokenizer& tokenizer = *engine_.model->tokenizer;
+  const auto close = tokenizer.Find(markers_->close);
+  if (!close) {
+    return Error{ErrorCode::kUnsupported, "this model cannot be given a thinking budget: '" +
+                                              markers_->close + "' is not one of its tokens"};
+  }
+  engine::ThinkingLimit limit;
+  limit.max_tokens = *thinking_.budget;
+  limit.open = tokenizer.Find(markers_->open).value_or(-1);
+  limit.close = *close;
+  limit.begins_inside = begins_inside;
+  tokenizers::EncodeOptions options;
+  options.add_special_tokens = false;
+  LATTICE_TRY(const auto closing, tokenizer.Encode("\n" + markers_->close + "\n\n", options));
+  limit.closing = closing.ids;
+  return std::optional(std::move(limit));
+}
+
+Result<ChatTurn> ChatSession::Answer(const std::stop_token& stop, ChatSink sink) {
+  LATTICE_TRY(const chat::RenderedPrompt prompt, Render());
+  LATTICE_TRY(const std::vector<TokenId> ids, Encode(prompt));
+  const bool inside = markers_ && chat::OpensReasoning(prompt, *markers_);
+  engine::GenerationOptions options = generation_;
+  options.stop = stop;
+  LATTICE_TRY(options.thinking, Limit(inside));
+  ChatTurn turn;
+  chat::ReasoningSplitter splitter(markers_, inside);
+  const auto take = [&](chat::SplitText split) {
+    turn.text += split.answer;
+    turn.reasoning += split.reasoning;
+    return split.answer.empty() && split.reasoning.empty() ? Ok()
+                                                           : sink({split.answer, split.reasoning});
+  };
+  const auto show = [&](const engine::GeneratedToken& token) {
+    return take(splitter.Push(token.text));
+  };
+  LATTICE_TRY(const engine::Generation generation,
+              engine_.generator->Run(ids, options, *engine_.context, show));
+  LATTICE_TRY_VOID(take(splitter.Finish()));
+  turn.finish = generation.finish;
+  turn.usage = generation.usage;
+  conversation_.messages.push_back(chat::Message::Assistant(turn.text, turn.reasoning));
+  return turn;
+}
+
+Result<ChatTurn> ChatSession::Ask(std::string_view message, const std::stop_token& stop,
+                                  ChatSink sink) {
+  conversation_.messages.push_back(chat::Message::User(message));
+  auto turn = Answer(stop, sink);
+  if (!turn) conversation_.messages.pop_back();
+  return turn;
+}
+
+Result<ChatTurn> ChatSession::Retry(const std::stop_token& stop, ChatSink sink) {
+  auto& messages = conversation_.messages;
+  if (messages.empty() || messages.back().role() != "assistant") {
+    return Error{ErrorCode::kInvalidArgument, "there is no answer to retry"};
+  }
+  const chat::Message last = messages.back();
+  messages.pop_back();
+  ++generation_.sampling.seed;
+  auto turn = Answer(stop, sink);
+  if (!turn) messages.push_back(last);
+  return turn;
+}
+
+bool ChatSession::Undo() {
+  auto& messages = conversation_.messages;
+  const auto last_user =
+      std::ranges::find_if(messages.rbegin(), messages.rend(),
+                           [](const chat::Message& message) { return message.role() == "user"; });
+  if (last_user == messages.rend()) return false;
+  messages.erase(std::prev(last_user.base()), messages.end());
+  return true;
+}
+
+void ChatSession::Reset() {
+  const auto kept = system();
+  conversation_.messages.clear();
+  if (kept) SetSystem(*kept);
+  engine_.context->Reset();
+}
+
+Status ChatSession::Save(const std::filesystem::path& file) const {
+  boost::json::array messages;
+  for (const chat::Message& message : conversation_.messages) messages.push_back(message.json());
+  const std::span<const TokenId> ids = engine_.context->ids();
+  const boost::json::object json = {{"model", engine_.model->name},
+                                    {"messages", std::move(messages)},
+                                    {"read", boost::json::array(ids.begin(), ids.end())}};
+  LATTICE_TRY_VOID(WriteFileAtomically(file, boost::json::serialize(json) + "\n"));
+  return engine_.context->Save(StateFile(file));
+}
+
+Status ChatSession::Load(const std::filesystem::path& file, std::string& remark) {
+  LATTICE_TRY(const std::string text, ReadFile(file, kMaxFileBytes));
+  auto parsed = ParseJson(text);
+  if (!parsed) return std::move(parsed).error().Within(file.string());
+  const JsonView json(*parsed, file.string() + ": ");
+  LATTICE_TRY(chat::Conversation loaded, chat::ConversationFromJson(json));
+  std::vector<TokenId> ids;
+  if (const auto read = json.Find("read")) {
+    LATTICE_TRY(ids, ReadIds(*read));
+  }
+  conversation_ = std::move(loaded);
+  engine_.context->Reset();
+  if (ids.empty()) return Ok();
+  const Status state = engine_.context->Load(StateFile(file), std::move(ids));
+  if (!state) remark = "the conversation will be read anew: " + state.error().message;
+  return Ok();
+}
+
+std::size_t ChatSession::n_read() const { return engine_.context->ids().size(); }
+std::size_t ChatSession::n_context() const { return engine_.context->max_tokens(); }
+
+}  // namespace lattice::apps
