@@ -13,6 +13,7 @@
 #include "apps/peak_memory.h"
 #include "apps/read_bandwidth.h"
 #include "apps/text_engine.h"
+#include "models/model.h"
 #include "models/sequence.h"
 
 namespace lattice::apps {
@@ -193,19 +194,18 @@ Status BenchGeneration(const GenerationBenchArguments& arguments, const AppConte
   LATTICE_TRY(const auto backend, MakeBackend(*pool, context));
   const auto start = Clock::now();
   LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
-  LATTICE_TRY(const auto model, LoadFound(found, flags, *backend));
+  LATTICE_TRY(const auto precision, ParseComputePrecision(flags.precision));
+  LATTICE_TRY(const auto model,
+              models::LoadModel(found.path, *backend, {models::Purpose::kGenerate, precision}));
   const std::chrono::duration<double> load = Clock::now() - start;
   // The base and the fork that goes on from it, each with a last page of its own.
   const std::size_t capacity = flags.context + 4 * kernels::kPageTokens;
-  LATTICE_TRY(const auto store, models::SequenceStore::Make(model->model->state_shape(), *backend,
+  LATTICE_TRY(const auto store, models::SequenceStore::Make(model->state_shape(), *backend,
                                                             {found.use.kv_type, capacity}));
-  Report report{{},
-                model->name,
-                pool->n_threads(),
-                load.count(),
-                MeasureReadBandwidth(*pool),
-                static_cast<double>(found.plan.weights_bytes)};
-  Runner runner(*model->model, *backend);
+  Report report{
+      {},           found.path.filename().string(), pool->n_threads(),
+      load.count(), MeasureReadBandwidth(*pool),    static_cast<double>(found.plan.weights_bytes)};
+  Runner runner(*model, *backend);
   DepthBench bench(arguments, runner, context.stop);
   for (const std::size_t depth : arguments.depths) {
     LATTICE_TRY_VOID(bench.Run(depth, *store, report.tests));

@@ -11,9 +11,11 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "gguf.h"
 #include "shapes.h"
 #include "tensors.h"
 #include "values.h"
+#include "weights/gguf_writer.h"
 #include "weights/safetensors_writer.h"
 
 namespace lattice::random_model {
@@ -61,6 +63,25 @@ Status WriteSafetensors(const std::vector<TensorPlan>& tensors, Dtype dtype, std
   return writer.Finish();
 }
 
+/// Vectors stay f32, as is usual in these files.
+Status WriteGguf(const json::object& config, const std::vector<TensorPlan>& tensors, Dtype dtype,
+                 std::uint64_t seed, const fs::path& file) {
+  LATTICE_TRY(const lattice::weights::GgufPairs pairs, GgufMetadataOf(config));
+  std::vector<TensorPlan> renamed;
+  std::vector<lattice::weights::TensorSpec> specs;
+  for (const TensorPlan& tensor : tensors) {
+    LATTICE_TRY(TensorPlan plan, GgufTensor(config, tensor));
+    specs.push_back({plan.name, plan.small ? Dtype::kF32 : dtype, plan.shape});
+    renamed.push_back(std::move(plan));
+  }
+  LATTICE_TRY(auto writer, lattice::weights::GgufWriter::Create(file, pairs, specs));
+  for (std::size_t i = 0; i < renamed.size(); ++i) {
+    const auto append = [&](std::span<const std::byte> bytes) { return writer.Append(bytes); };
+    LATTICE_TRY_VOID(MakeValues(renamed[i], specs[i].dtype, seed, append));
+  }
+  return writer.Finish();
+}
+
 Result<json::object> ReadConfig(const Arguments& arguments) {
   if (arguments.config.empty()) return *ShapeConfig(arguments.shape);
   LATTICE_TRY(const std::string text, ReadFile(arguments.config, std::size_t{1} << 20));
@@ -77,13 +98,23 @@ void CopyTokenizer(const fs::path& from, const fs::path& to) {
   }
 }
 
+std::string Upper(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
 Status Write(const Arguments& arguments) {
   LATTICE_TRY(const json::object config, ReadConfig(arguments));
   LATTICE_TRY(const std::vector<TensorPlan> tensors, PlanTensors(config));
-  const Dtype dtype = arguments.dtype == "f32"   ? Dtype::kF32
-                      : arguments.dtype == "f16" ? Dtype::kF16
-                                                 : Dtype::kBf16;
+  const Dtype dtype = *lattice::DtypeFromName(Upper(arguments.dtype));
   const fs::path folder = arguments.folder;
+  if (folder.extension() == ".gguf") {
+    return WriteGguf(config, tensors, dtype, arguments.seed, folder);
+  }
+  if (lattice::IsBlock(dtype)) {
+    return lattice::Error{lattice::ErrorCode::kUnsupported,
+                          "blocks are for GGUF files: name one, as model.gguf"};
+  }
   fs::create_directories(folder);
   LATTICE_TRY_VOID(WriteText(folder / "config.json", config));
   const std::string_view pooling = ShapePooling(arguments.shape);
@@ -98,11 +129,13 @@ int Run(int argc, char** argv) {
   app.add_option("shape", arguments.shape, "A shape, or 'config' with --config")
       ->required()
       ->check(CLI::IsMember(ShapeNames()) | CLI::IsMember({"config"}));
-  app.add_option("folder", arguments.folder)->required();
+  app.add_option("folder", arguments.folder, "A folder for safetensors, or a .gguf file")
+      ->required();
   app.add_option("--config", arguments.config, "The config.json of the model to make")
       ->check(CLI::ExistingFile);
   app.add_option("--seed", arguments.seed);
-  app.add_option("--dtype", arguments.dtype)->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  app.add_option("--dtype", arguments.dtype)
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"}));
   app.add_option("--tokenizer-from", arguments.tokenizer_from,
                  "Folder whose tokenizer files are copied")
       ->check(CLI::ExistingDirectory);

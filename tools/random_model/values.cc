@@ -1,9 +1,11 @@
 #include "values.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "numeric/float16.h"
+#include "numeric/quantise_blocks.h"
 
 namespace lattice::random_model {
 namespace {
@@ -28,6 +30,18 @@ class Random {
   std::uint64_t state_;
 };
 
+void Store(Dtype dtype, std::span<const float> values, std::span<std::byte> out) {
+  if (CanQuantise(dtype)) return QuantiseBlocks(dtype, values, out);
+  if (dtype == Dtype::kF32) {
+    std::memcpy(out.data(), values.data(), out.size());
+    return;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t bits = dtype == Dtype::kBf16 ? F32ToBf16(values[i]) : F32ToF16(values[i]);
+    std::memcpy(out.data() + i * sizeof(bits), &bits, sizeof(bits));
+  }
+}
+
 }  // namespace
 
 Status MakeValues(const TensorPlan& tensor, Dtype dtype, std::uint64_t seed,
@@ -36,19 +50,14 @@ Status MakeValues(const TensorPlan& tensor, Dtype dtype, std::uint64_t seed,
   std::size_t left = 1;
   for (const std::size_t n : tensor.shape) left *= n;
   std::vector<float> wide(std::min<std::size_t>(left, 1 << 16));
-  std::vector<std::uint16_t> narrow(wide.size());
+  std::vector<std::byte> stored;
   while (left > 0) {
-    const std::size_t n = std::min(left, wide.size());
-    for (float& v : std::span(wide).first(n)) v = tensor.centre + tensor.spread * random.Next();
-    if (dtype == Dtype::kF32) {
-      LATTICE_TRY_VOID(take(std::as_bytes(std::span(wide).first(n))));
-    } else {
-      for (std::size_t i = 0; i < n; ++i) {
-        narrow[i] = dtype == Dtype::kBf16 ? F32ToBf16(wide[i]) : F32ToF16(wide[i]);
-      }
-      LATTICE_TRY_VOID(take(std::as_bytes(std::span(narrow).first(n))));
-    }
-    left -= n;
+    const std::span<float> values = std::span(wide).first(std::min(left, wide.size()));
+    for (float& v : values) v = tensor.centre + tensor.spread * random.Next();
+    stored.resize(StorageBytes(dtype, values.size()));
+    Store(dtype, values, stored);
+    LATTICE_TRY_VOID(take(stored));
+    left -= values.size();
   }
   return Ok();
 }
