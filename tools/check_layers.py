@@ -13,11 +13,13 @@ ALLOWED = {  # room: rooms it may include besides itself. A room may only name r
     "kernels/api": "base numeric",
     "kernels/cpu": "base numeric kernels/api",
     "models": "base numeric weights kernels/api",
-    "decoding": "base numeric tokenizers weights kernels/api models",
+    "decoding": "base numeric tokenizers weights",
+    "engine": "base numeric tokenizers weights kernels/api models decoding",
     "embed": "base numeric vectors tokenizers weights hub kernels/api models",
     "chat": "base numeric tokenizers",
-    "api": "base numeric vectors tokenizers weights hub kernels/api kernels/cpu models decoding embed",
-    "apps": "base numeric vectors tokenizers weights hub kernels/api kernels/cpu models decoding embed chat api",
+    "api": "base numeric vectors tokenizers weights hub kernels/api kernels/cpu models embed",
+    "apps": "base numeric vectors tokenizers weights hub kernels/api kernels/cpu models decoding "
+            "engine embed chat api",
 }
 TESTS_ALSO = "kernels/cpu"  # A test or benchmark above the kernels needs some backend to run on.
 

@@ -1,10 +1,13 @@
 #include "apps/command.h"
 #include "apps/command_bench.h"
+#include "apps/command_chat.h"
+#include "apps/command_complete.h"
 #include "apps/command_detokenize.h"
 #include "apps/command_doctor.h"
 #include "apps/command_embed.h"
 #include "apps/command_forward.h"
 #include "apps/command_models.h"
+#include "apps/command_perplexity.h"
 #include "apps/command_pull.h"
 #include "apps/command_rerank.h"
 #include "apps/command_rm.h"
@@ -17,6 +20,8 @@ namespace lattice::apps {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"chat", "Talk with a model", DeclareChat},
+    {"complete", "Go on with a text as it stands", DeclareComplete},
     {"pull", "Fetch a model into the cache", DeclarePull},
     {"embed", "Turn texts into vectors", DeclareEmbed},
     {"similarity", "How alike two texts are", DeclareSimilarity},
@@ -26,6 +31,7 @@ constexpr Command kCommands[] = {
     {"template", "The prompt that a chat template makes of messages", DeclareTemplate},
     {"bench", "How fast a model runs on this machine", DeclareBench},
     {"doctor", "What this machine and a model on it can do", DeclareDoctor},
+    {"perplexity", "How well a model guesses a text", DeclarePerplexity},
     {"forward", "Run a model once on given ids, to compare with references", DeclareForward},
     {"models", "List the models on this machine, or those with a short name", DeclareModels},
     {"show", "What a model is and where it lies", DeclareShow},

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "engine/text_model.h"
 #include "hub/hub.h"
 
 namespace lattice::apps {
@@ -26,7 +27,7 @@ Result<std::shared_ptr<const tokenizers::Tokenizer>> OpenTokenizer(const std::st
     return tokenizer;
   }
   LATTICE_TRY(const hub::ResolvedModel resolved, hub::Resolve(model, context.Hub()));
-  return tokenizers::Tokenizer::FromFolder(resolved.path);
+  return engine::LoadTokenizer(resolved.path);
 }
 
 }  // namespace lattice::apps

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/gguf_tokenizer.h"
+#include "decoding/gguf_vocabulary.h"
 #include "weights/checkpoint.h"
 
 namespace lattice::engine {
@@ -22,7 +22,7 @@ std::string NameOf(const fs::path& path) {
 
 Status ReadGgufParts(const fs::path& path, TextModel& model) {
   LATTICE_TRY(const auto checkpoint, weights::Checkpoint::Open(path));
-  LATTICE_TRY(model.tokenizer, ReadGgufTokenizer(*checkpoint->gguf()));
+  LATTICE_TRY(model.tokenizer, decoding::MakeGgufTokenizer(*checkpoint->gguf()));
   LATTICE_TRY(model.defaults, ReadGenerationDefaults(*checkpoint->gguf()));
   return Ok();
 }
@@ -47,7 +47,7 @@ std::size_t TextModel::n_tokens() const {
 Result<std::shared_ptr<const tokenizers::Tokenizer>> LoadTokenizer(const fs::path& path) {
   if (!IsGguf(path)) return tokenizers::Tokenizer::FromFolder(path);
   LATTICE_TRY(const auto checkpoint, weights::Checkpoint::Open(path));
-  return ReadGgufTokenizer(*checkpoint->gguf());
+  return decoding::MakeGgufTokenizer(*checkpoint->gguf());
 }
 
 Result<TextModel> LoadTextModel(const fs::path& path, kernels::Backend& backend,
