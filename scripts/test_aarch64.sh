@@ -11,7 +11,7 @@ sysroot=$PWD/build/aarch64-sysroot
 packages="libboost1.81-dev libboost-json1.81-dev libboost-json1.81.0 libboost-container1.81-dev
   libboost-container1.81.0 libboost-system1.81-dev libboost-system1.81.0 libssl-dev libssl3
   libutf8proc-dev libutf8proc2 libpcre2-dev libpcre2-8-0 libcurl4-openssl-dev libcurl4 libzip-dev
-  libzip4 zlib1g-dev zlib1g libcli11-dev libspdlog-dev libfmt-dev"
+  libzip4 libedit-dev libedit2 zlib1g-dev zlib1g libcli11-dev libspdlog-dev libfmt-dev"
 
 fetch_sysroot() {
   rm -rf "$sysroot.part"

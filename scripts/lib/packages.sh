@@ -14,7 +14,7 @@ build_packages() {
   [ -n "$boost" ] || die "apt offers no libboost-json1.75-dev or newer: Lattice needs Debian 12," \
     "Ubuntu 24.04 or something younger"
   echo "g++ cmake ninja-build pkg-config $boost libssl-dev libcurl4-openssl-dev libzip-dev" \
-    "libutf8proc-dev libpcre2-dev zlib1g-dev libcli11-dev ca-certificates"
+    "libutf8proc-dev libpcre2-dev libedit-dev zlib1g-dev libcli11-dev ca-certificates"
 }
 
 test_packages() { echo "googletest libbenchmark-dev python3"; }
