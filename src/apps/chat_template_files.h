@@ -1,18 +1,27 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "base/log.h"
 #include "chat/chat_template.h"
+#include "chat/template_source.h"
 #include "lattice/result.h"
-#include "tokenizers/tokenizer.h"
 
 namespace lattice::apps {
 
-/// The chat template of a model folder or .gguf file, with the special tokens that it names. A
-/// model without one gets the fallback, and `log` says so.
-Result<chat::ChatTemplate> OpenChatTemplate(const std::filesystem::path& model,
-                                            const tokenizers::Tokenizer& tokenizer,
-                                            const LogSink& log);
+/// What a model's files say about its chat template.
+struct ModelTemplate {
+  std::optional<chat::TemplateSource> source;  ///< Absent: there is none.
+  chat::SpecialTokens tokens;                  ///< That it may name.
+};
+
+/// `model` is a folder or a .gguf file. Of several templates the one for tools counts if
+/// `with_tools`. Errors name file and key.
+Result<ModelTemplate> FindModelTemplate(const std::filesystem::path& model, bool with_tools);
+
+/// Compiles it; a model without one gets the fallback, and `log` says so.
+Result<chat::ChatTemplate> CompileTemplate(const std::filesystem::path& model, ModelTemplate found,
+                                           const LogSink& log);
 
 }  // namespace lattice::apps

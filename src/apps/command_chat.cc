@@ -225,8 +225,9 @@ Status Chat::RunLines() {
 
 Status RunChat(const Arguments& arguments, const AppContext& context) {
   LATTICE_TRY(TextEngine engine, OpenTextEngine(arguments.model, context));
+  LATTICE_TRY(ModelTemplate found, FindModelTemplate(engine.path, /*with_tools=*/false));
   LATTICE_TRY(chat::ChatTemplate chat_template,
-              OpenChatTemplate(engine.path, *engine.model->tokenizer, context.Log()));
+              CompileTemplate(engine.path, std::move(found), context.Log()));
   ChatSession session(engine, std::move(chat_template));
   session.generation() = MakeGenerationOptions(arguments.sampling, engine.model->defaults);
   if (arguments.no_think) session.thinking().enabled = false;

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "apps/chat_template_files.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "chat/chat_template.h"
-#include "chat/template_source.h"
 #include "hub/hub.h"
 
 namespace lattice::apps {
@@ -100,22 +100,11 @@ Result<chat::ChatTemplate> OpenTemplate(const Arguments& arguments, const AppCon
     return compiled;
   }
   LATTICE_TRY(const hub::ResolvedModel model, hub::Resolve(arguments.model, context.Hub()));
-  if (!std::filesystem::is_directory(model.path)) {
-    return Error{ErrorCode::kUnsupported, model.path.string() + ": a folder is needed"};
-  }
-  LATTICE_TRY(const chat::SpecialTokens tokens, chat::ReadSpecialTokens(model.path));
-  AddMissing(tokens, rendered.special_tokens);
-  LATTICE_TRY(const auto source,
-              chat::FindChatTemplate(model.path, rendered.conversation.tools.has_value()));
-  if (!source) {
-    if (const LogSink log = context.Log()) {
-      log(LogLevel::kWarning, model.path.string() + " has no chat template; ChatML is used");
-    }
-    return chat::ChatTemplate::Fallback(rendered.special_tokens);
-  }
-  auto compiled = chat::ChatTemplate::Compile(source->text, rendered.special_tokens);
-  if (!compiled) return std::move(compiled).error().Within(source->where);
-  return compiled;
+  LATTICE_TRY(ModelTemplate found,
+              FindModelTemplate(model.path, rendered.conversation.tools.has_value()));
+  AddMissing(found.tokens, rendered.special_tokens);
+  found.tokens = rendered.special_tokens;
+  return CompileTemplate(model.path, std::move(found), context.Log());
 }
 
 std::string AsJson(const chat::RenderedPrompt& prompt) {
