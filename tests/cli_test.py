@@ -246,6 +246,72 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(shape, want_shape)
                 self.assertLess(max(abs(a - b) / (1 + abs(b)) for a, b in zip(values, want)), 1e-3)
 
+    def test_complete_gives_the_references_tokens(self):
+        for name in "llama", "qwen3_5":
+            folder = f"{FIXTURES}/{name}"
+            with open(f"{folder}/golden.safetensors", "rb") as f:
+                header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+                data = f.read()
+            read = lambda key: list(struct.unpack(
+                f"<{(header[key]['data_offsets'][1] - header[key]['data_offsets'][0]) // 4}i",
+                data[slice(*header[key]["data_offsets"])]))
+            done = json.loads(self.run_ok(
+                "complete", "--model", folder, "--ids", " ".join(map(str, read("input_ids")[:37])),
+                "--temperature", "0", "--max-tokens", "24", "--ignore-eos", "--precision", "f32",
+                "--logprobs", "2", "--json"))
+            self.assertEqual(done["ids"], read("greedy_cached_from_37"))
+            self.assertEqual(done["finish_reason"], "length")
+            self.assertEqual(done["usage"]["prompt_tokens"], 37)
+            self.assertEqual(len(done["logprobs"]), 24)
+        self.run_bad(1, "prompt", "complete", "--model", folder)
+        self.run_bad(1, "outside the vocabulary", "complete", "--model", folder, "--ids", "999999")
+        self.run_bad(1, "at most 4096", "complete", "--model", folder, "--ids", "1", "-c", "100000000")
+
+    def test_the_same_seed_gives_the_same_text(self):
+        texts = {self.run_ok("complete", "--model", f"{FIXTURES}/llama", "-p", "the cat", "--seed", "7",
+                             "--temperature", "1", "-n", "20", "-t", str(t)) for t in (1, 2)}
+        self.assertEqual(len(texts), 1)
+
+    def test_chat_remembers_undoes_and_goes_on(self):
+        saved = self.path("conversation.json")
+        lines = f"hello\nand then?\n/save {saved}\n/undo\n/undo\n/load {saved}\ngo on\n/stats\n"
+        done = lattice("chat", "--model", f"{FIXTURES}/llama", "--temperature", "0", "-n", "6", "--json",
+                       stdin=lines)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        events = [json.loads(line) for line in done.stdout.decode().splitlines()]
+        self.assertEqual(events[0]["event"], "ready")
+        ends = [e for e in events if e["event"] == "done"]
+        self.assertEqual(len(ends), 3)
+        self.assertEqual(ends[0]["usage"]["cached_tokens"], 0)
+        # A later turn reads what is new, and little more.
+        self.assertGreater(ends[1]["usage"]["cached_tokens"], ends[0]["usage"]["prompt_tokens"] - 2)
+        shown = [e.get("text", "") for e in events if e["event"] == "token"]
+        self.assertEqual("".join(shown), "".join(e["text"] for e in ends))
+        with open(saved) as f:
+            roles = [m["role"] for m in json.load(f)["messages"]]
+        self.assertEqual(roles, ["user", "assistant", "user", "assistant"])
+        self.run_bad(1, "no command", "chat", "--model", f"{FIXTURES}/llama", stdin="/nonsense\n")
+
+    def test_perplexity_is_the_references(self):
+        folder = f"{FIXTURES}/llama"
+        text = self.path("text.txt", "the cat sat on the mat and looked at the moon. " * 12)
+        report = json.loads(self.run_ok("perplexity", "--model", folder, "--file", text, "--window", "64",
+                                        "--stride", "32", "--against", folder, "--json"))
+        self.assertGreater(report["tokens"], 64)
+        self.assertEqual(report["against"]["same_best"], 1)
+        self.assertLess(abs(report["against"]["mean_kl"]), 1e-9)
+        self.run_bad(1, "stride", "perplexity", "--model", folder, "--file", text, "--stride", "600")
+
+    def test_bench_and_doctor_of_a_generator(self):
+        folder = f"{FIXTURES}/qwen3_5"
+        rows = json.loads(self.run_ok("bench", "--model", folder, "-p", "40", "-n", "4", "-d", "0,70",
+                                      "-r", "1", "--json"))
+        self.assertEqual([r["test"] for r in rows], ["pp40", "tg4", "pp40@d70", "tg4@d70"])
+        plan = json.loads(self.run_ok("doctor", "--model", folder, "-c", "64", "--json"))["model"]
+        self.assertTrue(plan["fits"])
+        self.assertEqual(plan["total_bytes"], sum(plan[k] for k in (
+            "weights_bytes", "kv_bytes", "state_bytes", "scratch_bytes")))
+
     def test_bench_and_doctor_print_json(self):
         texts = self.path("few.txt", "one\ntwo words\n")
         rows = json.loads(self.run_ok("bench", "--embedding-model", BERT, "-i", texts, "-r", "2",

@@ -4,22 +4,30 @@
 
 #include <boost/json.hpp>
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "apps/available_memory.h"
 #include "apps/embedding_flags.h"
 #include "apps/peak_memory.h"
 #include "apps/progress_bar.h"
+#include "apps/text_engine.h"
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
 #include "hub/hub.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "models/model_plan.h"
 
 namespace lattice::apps {
 namespace {
 
 struct Arguments {
   EmbeddingFlags embedding;
+  std::size_t context = 0;
+  std::string kv_type = "f16";
   bool json = false;
 };
 
@@ -78,6 +86,49 @@ Result<boost::json::object> Measure(const Arguments& arguments, const AppContext
   return report;
 }
 
+/// The memory that a generator will take, by its files' headers alone.
+Result<boost::json::object> Plan(const Arguments& arguments, const models::ModelPlan& plan) {
+  models::ModelUse use;
+  LATTICE_TRY(use.kv_type, ParseKvType(arguments.kv_type));
+  use.n_tokens = arguments.context != 0 ? arguments.context : plan.info.max_tokens;
+  const std::size_t available = AvailableMemory();
+  const Status fits = plan.CheckFits(use, available);
+  boost::json::object report = {{"architecture", plan.info.architecture},
+                                {"layers", plan.info.n_layers},
+                                {"hidden", plan.info.hidden},
+                                {"vocabulary", plan.info.vocab},
+                                {"max_tokens", plan.info.max_tokens},
+                                {"context", use.n_tokens},
+                                {"weights_bytes", plan.weights_bytes},
+                                {"kv_bytes", plan.KvBytes(use)},
+                                {"state_bytes", plan.StateBytes(use)},
+                                {"scratch_bytes", plan.ScratchBytes(use)},
+                                {"total_bytes", plan.TotalBytes(use)},
+                                {"available_bytes", available},
+                                {"fits", fits.has_value()}};
+  if (!fits) report["why_not"] = fits.error().message;
+  return report;
+}
+
+/// Absent for what embeds: a sentence-transformers folder, or a model without a language head.
+Result<std::optional<models::ModelPlan>> GeneratorPlan(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path / "modules.json", ignored)) {
+    return std::optional<models::ModelPlan>();
+  }
+  LATTICE_TRY(models::ModelPlan plan, models::PlanModel(path));
+  if (!plan.info.has_lm_head) return std::optional<models::ModelPlan>();
+  return std::optional(std::move(plan));
+}
+
+Result<boost::json::object> Describe(const Arguments& arguments, const AppContext& context) {
+  LATTICE_TRY(const hub::ResolvedModel found,
+              hub::Resolve(arguments.embedding.model, context.Hub()));
+  LATTICE_TRY(const auto plan, GeneratorPlan(found.path));
+  if (!plan) return Measure(arguments, context);
+  return Plan(arguments, *plan);
+}
+
 std::string Lines(const boost::json::object& report, const std::string& indent) {
   std::string out;
   for (const auto& [key, value] : report) {
@@ -99,7 +150,7 @@ std::string Lines(const boost::json::object& report, const std::string& indent) 
 Status Examine(const Arguments& arguments, const AppContext& context) {
   LATTICE_TRY(boost::json::object report, Machine(arguments, context));
   if (!arguments.embedding.model.empty()) {
-    LATTICE_TRY(report["model"], Measure(arguments, context));
+    LATTICE_TRY(report["model"], Describe(arguments, context));
   }
   return Print(arguments.json ? boost::json::serialize(report) + "\n" : Lines(report, ""));
 }
@@ -109,9 +160,17 @@ Status Examine(const Arguments& arguments, const AppContext& context) {
 Action DeclareDoctor(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
   DeclareEmbeddingFlags(arguments, parsed->embedding);
-  arguments.get_option("--model")->description("Load this model too, and say what it is and takes");
+  arguments.get_option("--model")->description(
+      "Say what this model is and takes: an embedding model is loaded, a generator is not");
+  arguments.add_option("-c,--context", parsed->context, "Of a generator (all that it reads)")
+      ->type_name("N");
+  arguments.add_option("--kv-type", parsed->kv_type, "How a generator keeps keys and values")
+      ->check(CLI::IsMember({"f32", "f16", "q8"}))
+      ->capture_default_str();
   arguments.add_flag("--json", parsed->json, "Print JSON");
-  arguments.footer("\nExample:\n  lattice doctor --model all-minilm-l6-v2");
+  arguments.footer(
+      "\nExamples:\n  lattice doctor --model all-minilm-l6-v2\n"
+      "  lattice doctor --model smollm2-135m-instruct --context 4096");
   return [parsed, &context] { return Examine(*parsed, context); };
 }
 
