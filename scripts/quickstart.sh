@@ -1,6 +1,7 @@
 #!/bin/bash
-# From a fresh clone to real embeddings: installs what the build needs, builds Lattice, fetches the default
-# model (all-MiniLM-L6-v2, 91 MB, Apache-2.0) and compares some sentences. Run it again at any time.
+# From a fresh clone to real embeddings and a chat: installs what the build needs, builds Lattice, fetches the
+# default models (all-MiniLM-L6-v2, 91 MB, and SmolLM2-135M-Instruct, 98 MB or, from the hub, 269 MB; Apache-2.0),
+# compares some sentences and answers a question. Run it again at any time.
 #
 # Usage: scripts/quickstart.sh [--yes] [--prefix DIR]
 #   --yes         install packages without asking
@@ -56,9 +57,14 @@ sentences=("A cat sits on the mat." "A kitten rests on a rug." "The stock market
 say "how alike are these sentences? (1 = the same)"
 "$lattice" embed --format table "${sentences[@]}"
 
+pull_model "$lattice" smollm2-135m-instruct
+say "lattice chat -p 'What is the largest ocean on Earth?' --temperature 0"
+"$lattice" chat -p "What is the largest ocean on Earth?" --temperature 0 --max-tokens 100 </dev/null
+
 cat <<END
 
 Done. Next:
+  $lattice chat
   $lattice similarity "a friend" "a companion"
   $lattice embed "some text" --format json
   $lattice --help

@@ -43,15 +43,14 @@ class ByteTokenizer final : public tokenizers::Tokenizer {
                                           const tokenizers::EncodeOptions& options) const override {
     return Encode(std::string(first) + "|" + std::string(second), options);
   }
-  Result<std::string> Decode(std::span<const TokenId>, bool) const override {
-    return Error{ErrorCode::kUnsupported, "never asked"};
-  }
+  std::unique_ptr<tokenizers::TokenStream> StartDecoding(bool) const override { return nullptr; }
   std::size_t vocab_size() const override { return 300; }
   std::optional<TokenId> Find(std::string_view token) const override {
     const auto found = named_.find(token);
     return found == named_.end() ? std::nullopt : std::optional<TokenId>(found->second);
   }
   std::optional<std::string_view> TokenText(TokenId) const override { return std::nullopt; }
+  std::optional<std::string> TokenBytes(TokenId) const override { return std::nullopt; }
 
  private:
   bool framed_;

@@ -66,17 +66,17 @@ Status WithJson(const std::filesystem::path& file, Read read) {
 
 Result<GenerationDefaults> ReadGenerationDefaults(const std::filesystem::path& folder) {
   GenerationDefaults defaults;
-  LATTICE_TRY_VOID(
-      WithJson(folder / "generation_config.json", [&](const JsonView& config) -> Status {
-        LATTICE_TRY_VOID(AddStopIds(config, defaults.stop_ids));
-        return ReadSampling(config, defaults);
-      }));
-  if (!defaults.stop_ids.empty()) return defaults;
-  LATTICE_TRY_VOID(WithJson(folder / "config.json", [&](const JsonView& config) -> Status {
+  const auto read_generation = [&](const JsonView& config) -> Status {
+    LATTICE_TRY_VOID(AddStopIds(config, defaults.stop_ids));
+    return ReadSampling(config, defaults);
+  };
+  const auto read_config = [&](const JsonView& config) -> Status {
     LATTICE_TRY_VOID(AddStopIds(config, defaults.stop_ids));
     const auto text = config.Find("text_config");
     return text && defaults.stop_ids.empty() ? AddStopIds(*text, defaults.stop_ids) : Ok();
-  }));
+  };
+  LATTICE_TRY_VOID(WithJson(folder / "generation_config.json", read_generation));
+  if (defaults.stop_ids.empty()) LATTICE_TRY_VOID(WithJson(folder / "config.json", read_config));
   return defaults;
 }
 

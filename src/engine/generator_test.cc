@@ -67,6 +67,13 @@ class GeneratorTest : public testing::TestWithParam<const char*> {
     return result ? std::move(result).value() : Generation();
   }
 
+  static ScoreOptions Windows(std::size_t window, std::size_t stride) {
+    ScoreOptions options;
+    options.window = window;
+    options.stride = stride;
+    return options;
+  }
+
   std::span<const TokenId> Prompt(std::size_t n) const { return std::span(ids_).first(n); }
 
   std::filesystem::path folder_;
@@ -182,16 +189,14 @@ TEST_P(GeneratorTest, StopsOnRequest) {
 }
 
 TEST_P(GeneratorTest, ScoreIsTheReferences) {
-  const auto one_window =
-      ScoreText(*model_, nullptr, ids_, {.window = 150, .stride = 75}, *backend_);
+  const auto one_window = ScoreText(*model_, nullptr, ids_, Windows(150, 75), *backend_);
   ASSERT_TRUE(one_window) << one_window.error().message;
   double sum = 0;
   for (const float nll : nll_) sum += static_cast<double>(nll);
   EXPECT_EQ(one_window->n_tokens, nll_.size());
   EXPECT_NEAR(one_window->mean_nll, sum / static_cast<double>(nll_.size()), 1e-4);
   // Windows: 150 = 60 + 3 * 30 tokens; each guessed once; against itself nothing differs.
-  const auto windows =
-      ScoreText(*model_, model_.get(), ids_, {.window = 60, .stride = 30}, *backend_);
+  const auto windows = ScoreText(*model_, model_.get(), ids_, Windows(60, 30), *backend_);
   ASSERT_TRUE(windows) << windows.error().message;
   EXPECT_EQ(windows->n_tokens, nll_.size());
   EXPECT_EQ(windows->n_windows, 4u);

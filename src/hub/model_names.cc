@@ -46,6 +46,19 @@ constexpr Alias kAliases[] = {
     {"qwen3-reranker-4b", "Qwen/Qwen3-Reranker-4B", "reranker"},
     {"qwen3-reranker-8b", "Qwen/Qwen3-Reranker-8B", "reranker"},
     {"smollm2-135m-instruct", "HuggingFaceTB/SmolLM2-135M-Instruct", "chat"},
+    {"smollm2-360m-instruct", "HuggingFaceTB/SmolLM2-360M-Instruct", "chat"},
+    {"smollm2-1.7b-instruct", "HuggingFaceTB/SmolLM2-1.7B-Instruct", "chat"},
+    {"smollm3-3b", "HuggingFaceTB/SmolLM3-3B", "chat"},
+    {"qwen3.5-0.8b", "Qwen/Qwen3.5-0.8B", "chat"},
+    {"qwen3.5-2b", "Qwen/Qwen3.5-2B", "chat"},
+    {"qwen3.5-4b", "Qwen/Qwen3.5-4B", "chat"},
+    {"qwen3-0.6b", "Qwen/Qwen3-0.6B", "chat"},
+    {"qwen3-1.7b", "Qwen/Qwen3-1.7B", "chat"},
+    {"qwen2.5-0.5b-instruct", "Qwen/Qwen2.5-0.5B-Instruct", "chat"},
+    {"llama-3.2-1b-instruct", "meta-llama/Llama-3.2-1B-Instruct", "chat"},
+    {"llama-3.2-3b-instruct", "meta-llama/Llama-3.2-3B-Instruct", "chat"},
+    {"gemma-3-270m-it", "google/gemma-3-270m-it", "chat"},
+    {"gemma-3-1b-it", "google/gemma-3-1b-it", "chat"},
 };
 
 constexpr std::size_t kMaxComponent = 128;
