@@ -132,6 +132,7 @@ struct Report {
   std::string model;
   std::size_t n_threads = 0;
   double load_seconds = 0;
+  std::size_t peak_bytes = 0;
   double bandwidth = 0;        ///< Of this machine, bytes/s.
   double bytes_per_token = 0;  ///< Of weights, when tokens come one by one.
 
@@ -149,7 +150,7 @@ std::string Json(const Report& report) {
                                {"threads", report.n_threads},
                                {"model", report.model},
                                {"load_s", Rounded(report.load_seconds)},
-                               {"peak_bytes", PeakBytes()},
+                               {"peak_bytes", report.peak_bytes},
                                {"read_bandwidth_bytes_per_s", Rounded(report.bandwidth)}};
     if (m.decodes) row["weights_bytes_per_s"] = Rounded(report.read_rate(m));
     all.push_back(std::move(row));
@@ -175,7 +176,7 @@ std::string Table(const Report& report) {
       line, sizeof(line),
       "%s, %zu threads, load %.0f ms, peak memory %.0f MB; this machine reads %.1f GB/s\n",
       report.model.c_str(), report.n_threads, report.load_seconds * 1e3,
-      static_cast<double>(PeakBytes()) / 1e6, report.bandwidth / 1e9);
+      static_cast<double>(report.peak_bytes) / 1e6, report.bandwidth / 1e9);
   return out + line;
 }
 
@@ -202,14 +203,18 @@ Status BenchGeneration(const GenerationBenchArguments& arguments, const AppConte
   const std::size_t capacity = flags.context + 4 * kernels::kPageTokens;
   LATTICE_TRY(const auto store, models::SequenceStore::Make(model->state_shape(), *backend,
                                                             {found.use.kv_type, capacity}));
-  Report report{
-      {},           found.path.filename().string(), pool->n_threads(),
-      load.count(), MeasureReadBandwidth(*pool),    static_cast<double>(found.plan.weights_bytes)};
+  Report report;
+  report.model = found.path.filename().string();
+  report.n_threads = pool->n_threads();
+  report.load_seconds = load.count();
+  report.bytes_per_token = static_cast<double>(found.plan.weights_bytes);
   Runner runner(*model, *backend);
   DepthBench bench(arguments, runner, context.stop);
   for (const std::size_t depth : arguments.depths) {
     LATTICE_TRY_VOID(bench.Run(depth, *store, report.tests));
   }
+  report.peak_bytes = PeakBytes();  // before the buffer of the next line
+  report.bandwidth = MeasureReadBandwidth(*pool);
   return Print(arguments.json ? Json(report) : Table(report));
 }
 
