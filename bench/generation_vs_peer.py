@@ -45,6 +45,8 @@ def main():
             columns.append((statistics.median(values), min(values), max(values)))
         (m, ml, mh), (t, tl, th) = columns
         print(f"{test:8} {m:10.2f} {f'{ml:.1f} {mh:.1f}':>18} {t:10.2f} {f'{tl:.1f} {th:.1f}':>18} {m / t:6.2f}")
+    if "weights_bytes_per_s" not in rounds[0][2]:  # a mixture reads the experts that it chooses
+        return
     read = statistics.median(r[2]["weights_bytes_per_s"] for r in rounds)
     limit = max(r[2]["read_bandwidth_bytes_per_s"] for r in rounds)
     print(f"decoding reads {read / 1e9:.1f} GB/s of weights; a plain read loop {limit / 1e9:.1f} GB/s "

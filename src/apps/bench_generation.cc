@@ -5,6 +5,7 @@
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "apps/text_engine.h"
 #include "models/model.h"
 #include "models/sequence.h"
+#include "weights/checkpoint.h"
 
 namespace lattice::apps {
 namespace {
@@ -134,7 +136,7 @@ struct Report {
   double load_seconds = 0;
   std::size_t peak_bytes = 0;
   double bandwidth = 0;        ///< Of this machine, bytes/s.
-  double bytes_per_token = 0;  ///< Of weights, when tokens come one by one.
+  double bytes_per_token = 0;  ///< Of weights, when tokens come one by one; 0: not one number.
 
   double read_rate(const Measurement& m) const { return m.median() * bytes_per_token; }
 };
@@ -152,7 +154,8 @@ std::string Json(const Report& report) {
                                {"load_s", Rounded(report.load_seconds)},
                                {"peak_bytes", report.peak_bytes},
                                {"read_bandwidth_bytes_per_s", Rounded(report.bandwidth)}};
-    if (m.decodes) row["weights_bytes_per_s"] = Rounded(report.read_rate(m));
+    if (m.decodes && report.bytes_per_token > 0)
+      row["weights_bytes_per_s"] = Rounded(report.read_rate(m));
     all.push_back(std::move(row));
   }
   return boost::json::serialize(all) + "\n";
@@ -165,7 +168,7 @@ std::string Table(const Report& report) {
     std::snprintf(line, sizeof(line), "%-14s %12.2f %10.2f %10.2f", m.test.c_str(), m.median(),
                   m.least(), m.most());
     out += line;
-    if (m.decodes) {
+    if (m.decodes && report.bytes_per_token > 0) {
       std::snprintf(line, sizeof(line), "   %5.1f GB/s = %.0f %%", report.read_rate(m) / 1e9,
                     100 * report.read_rate(m) / report.bandwidth);
       out += line;
@@ -178,6 +181,21 @@ std::string Table(const Report& report) {
       report.model.c_str(), report.n_threads, report.load_seconds * 1e3,
       static_cast<double>(report.peak_bytes) / 1e6, report.bandwidth / 1e9);
   return out + line;
+}
+
+/// Bytes of weights that every token reads; 0 when that is not one number: a mixture reads the
+/// experts that it chooses. A table that only embeds is read a row at a time.
+Result<std::size_t> BytesPerToken(const std::filesystem::path& path) {
+  LATTICE_TRY(const auto checkpoint, weights::Checkpoint::Open(path));
+  std::size_t bytes = 0, table = 0;
+  bool own_head = false;
+  for (const auto& [name, tensor] : checkpoint->tensors()) {
+    if (name.find("exps.") != name.npos || name.find(".experts.") != name.npos) return 0;
+    own_head = own_head || name.ends_with("lm_head.weight") || name == "output.weight";
+    const bool embeds = name.ends_with("embed_tokens.weight") || name == "token_embd.weight";
+    (embeds ? table : bytes) += tensor.bytes.size();
+  }
+  return own_head ? bytes : bytes + table;
 }
 
 std::size_t Longest(const std::vector<std::size_t>& lengths) {
@@ -207,7 +225,8 @@ Status BenchGeneration(const GenerationBenchArguments& arguments, const AppConte
   report.model = found.path.filename().string();
   report.n_threads = pool->n_threads();
   report.load_seconds = load.count();
-  report.bytes_per_token = static_cast<double>(found.plan.weights_bytes);
+  LATTICE_TRY(const std::size_t bytes_per_token, BytesPerToken(found.path));
+  report.bytes_per_token = static_cast<double>(bytes_per_token);
   Runner runner(*model, *backend);
   DepthBench bench(arguments, runner, context.stop);
   for (const std::size_t depth : arguments.depths) {
