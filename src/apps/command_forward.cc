@@ -1,6 +1,5 @@
 #include "apps/command_forward.h"
 
-#include <charconv>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,10 +7,10 @@
 #include <vector>
 
 #include "apps/embedding_flags.h"
-#include "base/cpu_features.h"
+#include "apps/text_engine.h"
+#include "apps/token_ids.h"
 #include "base/thread_pool.h"
 #include "hub/hub.h"
-#include "kernels/cpu/cpu_backend.h"
 #include "models/model.h"
 #include "weights/safetensors_writer.h"
 
@@ -31,28 +30,6 @@ struct NamedMatrix {
   std::vector<std::size_t> shape;
   std::vector<float> values;
 };
-
-/// "1 2,3" -> {1, 2, 3}
-Result<std::vector<TokenId>> ParseIds(std::string_view text, std::string_view flag) {
-  std::vector<TokenId> ids;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    if (*at == ' ' || *at == ',' || *at == '\n' || *at == '\t') {
-      ++at;
-      continue;
-    }
-    TokenId id = 0;
-    const auto [next, code] = std::from_chars(at, end, id);
-    if (code != std::errc() || next == at) {
-      return Error{ErrorCode::kInvalidArgument, std::string(flag) + ": '" + std::string(at, end) +
-                                                    "' does not start with a number"};
-    }
-    ids.push_back(id);
-    at = next;
-  }
-  return ids;
-}
 
 Status CheckIds(const std::vector<TokenId>& ids, const models::ModelInfo& info) {
   if (ids.empty()) return Error{ErrorCode::kInvalidArgument, "--ids is empty"};
@@ -169,13 +146,8 @@ Status Forward(const Arguments& arguments, const AppContext& context) {
   LATTICE_TRY(const hub::ResolvedModel resolved,
               hub::Resolve(arguments.model.model, context.Hub()));
   LATTICE_TRY(const ComputePrecision precision, ParsePrecision(arguments.model.precision));
-  CpuFeatures features = CpuFeatures::Detect();
-  if (!context.instruction_set.empty()) {
-    LATTICE_TRY(features, CpuFeatures::Named(context.instruction_set));
-  }
-  ThreadPool pool(arguments.model.threads != 0 ? arguments.model.threads
-                                               : ThreadPool::DefaultThreads());
-  const std::unique_ptr<kernels::Backend> backend = kernels::MakeCpuBackend(pool, features);
+  const std::unique_ptr<ThreadPool> pool = MakePool(arguments.model.threads);
+  LATTICE_TRY(const auto backend, MakeBackend(*pool, context));
   LATTICE_TRY(const auto model,
               models::LoadModel(resolved.path, *backend,
                                 {.purpose = models::Purpose::kGenerate,
