@@ -18,7 +18,6 @@
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
 #include "hub/hub.h"
-#include "kernels/cpu/cpu_backend.h"
 #include "models/model_plan.h"
 
 namespace lattice::apps {
@@ -38,17 +37,14 @@ std::uint64_t MemoryBytes(int pages) {
 }
 
 Result<boost::json::object> Machine(const Arguments& arguments, const AppContext& context) {
-  CpuFeatures features = CpuFeatures::Detect();
-  if (!context.instruction_set.empty()) {
-    LATTICE_TRY(features, CpuFeatures::Named(context.instruction_set));
-  }
-  ThreadPool pool(arguments.embedding.threads != 0 ? arguments.embedding.threads
-                                                   : ThreadPool::DefaultThreads());
+  LATTICE_TRY(const CpuFeatures features, ChosenFeatures(context));
+  const std::unique_ptr<ThreadPool> pool = MakePool(arguments.embedding.threads);
+  LATTICE_TRY(const auto backend, MakeBackend(*pool, context));
   boost::json::object report;
   report["version"] = LATTICE_VERSION;
   report["processor"] = features.ToString();
-  report["backend"] = kernels::MakeCpuBackend(pool, features)->Describe();
-  report["threads"] = pool.n_threads();
+  report["backend"] = backend->Describe();
+  report["threads"] = pool->n_threads();
   report["memory_bytes"] = MemoryBytes(_SC_PHYS_PAGES);
   report["memory_available_bytes"] = MemoryBytes(_SC_AVPHYS_PAGES);
   const hub::ModelCache cache(context.environment.model_cache);

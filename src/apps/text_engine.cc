@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "apps/available_memory.h"
-#include "base/cpu_features.h"
 #include "hub/hub.h"
 #include "kernels/cpu/cpu_backend.h"
 
@@ -50,11 +49,13 @@ std::unique_ptr<ThreadPool> MakePool(std::size_t n_threads) {
   return std::make_unique<ThreadPool>(n_threads != 0 ? n_threads : ThreadPool::DefaultThreads());
 }
 
+Result<CpuFeatures> ChosenFeatures(const AppContext& context) {
+  if (context.instruction_set.empty()) return CpuFeatures::Detect();
+  return CpuFeatures::Named(context.instruction_set);
+}
+
 Result<std::unique_ptr<kernels::Backend>> MakeBackend(ThreadPool& pool, const AppContext& context) {
-  CpuFeatures features = CpuFeatures::Detect();
-  if (!context.instruction_set.empty()) {
-    LATTICE_TRY(features, CpuFeatures::Named(context.instruction_set));
-  }
+  LATTICE_TRY(const CpuFeatures features, ChosenFeatures(context));
   return kernels::MakeCpuBackend(pool, features);
 }
 

@@ -7,6 +7,7 @@
 
 #include "apps/command.h"
 #include "apps/generation_flags.h"
+#include "base/cpu_features.h"
 #include "base/thread_pool.h"
 #include "engine/context_cache.h"
 #include "engine/generator.h"
@@ -18,6 +19,7 @@ namespace lattice::apps {
 
 /// The threads and the kernels that the flags ask for.
 std::unique_ptr<ThreadPool> MakePool(std::size_t n_threads);
+Result<CpuFeatures> ChosenFeatures(const AppContext& context);
 Result<std::unique_ptr<kernels::Backend>> MakeBackend(ThreadPool& pool, const AppContext& context);
 
 /// A generator that has been found on this machine, or fetched, but not loaded.
