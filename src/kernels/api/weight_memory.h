@@ -23,8 +23,8 @@ class WeightMemory {
 
   virtual ~WeightMemory() = default;
 
-  /// The next piece. `tag` names what it is to hold: layout, its version, dtype and shape. Not to be
-  /// called by two threads at once. kResourceExhausted when there is no memory.
+  /// The next piece. `tag` names what it is to hold: layout, its version, dtype and shape. Not to
+  /// be called by two threads at once. kResourceExhausted when there is no memory.
   virtual Result<Piece> Take(std::size_t size_bytes, std::uint64_t tag) = 0;
 };
 

@@ -7,6 +7,8 @@ namespace {
 
 constexpr DotBlocksVariant kVariants[] = {
 #if defined(__x86_64__)
+    {"amx_int8", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Vnni | CpuFeature::kAmxInt8,
+     DotBlocksAmxInt8},
     {"avx512vnni", CpuFeature::kAvx512Vnni, DotBlocksAvx512Vnni},
     {"avxvnni", CpuFeature::kAvxVnni, DotBlocksAvxVnni},
     {"avx2", CpuFeature::kAvx2, DotBlocksAvx2},

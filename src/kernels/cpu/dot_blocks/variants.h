@@ -46,6 +46,7 @@ void DotBlocksScalar(const DotBlocksArgs& args);
 void DotBlocksAvx2(const DotBlocksArgs& args);
 void DotBlocksAvxVnni(const DotBlocksArgs& args);
 void DotBlocksAvx512Vnni(const DotBlocksArgs& args);
+void DotBlocksAmxInt8(const DotBlocksArgs& args);
 void DotBlocksNeon(const DotBlocksArgs& args);
 void DotBlocksNeonDotprod(const DotBlocksArgs& args);
 

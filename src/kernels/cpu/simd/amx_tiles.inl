@@ -54,6 +54,12 @@ struct DotInt8 {
     asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kInputs), "i"(kWeights));
   }
 };
+struct DotSignedUnsigned {
+  template <int kSum, int kInputs, int kWeights>
+  [[gnu::always_inline]] static void Run() {
+    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kInputs), "i"(kWeights));
+  }
+};
 struct DotBf16 {
   template <int kSum, int kInputs, int kWeights>
   [[gnu::always_inline]] static void Run() {
