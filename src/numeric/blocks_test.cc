@@ -133,7 +133,7 @@ TEST(QuantiseBlocksTest, TiniestAndConstantBlocks) {
       }
     }
   }
-  EXPECT_FALSE(CanQuantise(Dtype::kQ4K) || CanQuantise(Dtype::kF32));
+  EXPECT_FALSE(CanQuantise(Dtype::kQ3K) || CanQuantise(Dtype::kF32));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "lattice/check.h"
 #include "numeric/blocks.h"
 #include "numeric/float16.h"
+#include "numeric/quantise_super_blocks.h"
 
 namespace lattice {
 namespace {
@@ -41,7 +42,7 @@ void SetFifthBit(std::uint8_t (&qh)[4], std::size_t i, std::uint8_t code) {
   qh[i / 8] = static_cast<std::uint8_t>(qh[i / 8] | (code >> 4) << (i % 8));
 }
 
-void Quantise(Values values, BlockQ4_0& block) {
+void QuantiseBlock(Values values, BlockQ4_0& block) {
   const float d = Extreme(values) / -8;
   const float id = Inverse(d);
   block.d = F32ToF16(d);
@@ -49,7 +50,7 @@ void Quantise(Values values, BlockQ4_0& block) {
   for (std::size_t i = 0; i < 16; ++i) block.qs[i] = Nibbles(code(i), code(i + 16));
 }
 
-void Quantise(Values values, BlockQ4_1& block) {
+void QuantiseBlock(Values values, BlockQ4_1& block) {
   const auto [min, max] = std::ranges::minmax(values);
   const float d = (max - min) / 15;
   const float id = Inverse(d);
@@ -61,7 +62,7 @@ void Quantise(Values values, BlockQ4_1& block) {
   for (std::size_t i = 0; i < 16; ++i) block.qs[i] = Nibbles(code(i), code(i + 16));
 }
 
-void Quantise(Values values, BlockQ5_0& block) {
+void QuantiseBlock(Values values, BlockQ5_0& block) {
   const float d = Extreme(values) / -16;
   const float id = Inverse(d);
   block.d = F32ToF16(d);
@@ -70,7 +71,7 @@ void Quantise(Values values, BlockQ5_0& block) {
   for (std::size_t i = 0; i < 32; ++i) SetFifthBit(block.qh, i, code(i));
 }
 
-void Quantise(Values values, BlockQ5_1& block) {
+void QuantiseBlock(Values values, BlockQ5_1& block) {
   const auto [min, max] = std::ranges::minmax(values);
   const float d = (max - min) / 31;
   const float id = Inverse(d);
@@ -83,7 +84,7 @@ void Quantise(Values values, BlockQ5_1& block) {
   for (std::size_t i = 0; i < 32; ++i) SetFifthBit(block.qh, i, code(i));
 }
 
-void Quantise(Values values, BlockQ8_0& block) {
+void QuantiseBlock(Values values, BlockQ8_0& block) {
   const float d = std::fabs(Extreme(values)) / 127;
   const float id = Inverse(d);
   block.d = F32ToF16(d);
@@ -94,9 +95,10 @@ void Quantise(Values values, BlockQ8_0& block) {
 
 template <typename Block>
 void QuantiseAll(std::span<const float> values, std::span<std::byte> out) {
-  for (std::size_t i = 0; i < values.size() / 32; ++i) {
+  constexpr std::size_t n = Block::kElements;
+  for (std::size_t i = 0; i < values.size() / n; ++i) {
     Block block = {};
-    Quantise(values.subspan(32 * i).first<32>(), block);
+    QuantiseBlock(values.subspan(n * i).template first<n>(), block);
     std::memcpy(out.data() + i * sizeof(Block), &block, sizeof(Block));
   }
 }
@@ -104,8 +106,19 @@ void QuantiseAll(std::span<const float> values, std::span<std::byte> out) {
 }  // namespace
 
 bool CanQuantise(Dtype dtype) {
-  return dtype == Dtype::kQ4_0 || dtype == Dtype::kQ4_1 || dtype == Dtype::kQ5_0 ||
-         dtype == Dtype::kQ5_1 || dtype == Dtype::kQ8_0;
+  switch (dtype) {
+    case Dtype::kQ4_0:
+    case Dtype::kQ4_1:
+    case Dtype::kQ5_0:
+    case Dtype::kQ5_1:
+    case Dtype::kQ8_0:
+    case Dtype::kQ4K:
+    case Dtype::kQ5K:
+    case Dtype::kQ6K:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void QuantiseBlocks(Dtype dtype, std::span<const float> values, std::span<std::byte> out) {
@@ -121,6 +134,12 @@ void QuantiseBlocks(Dtype dtype, std::span<const float> values, std::span<std::b
       return QuantiseAll<BlockQ5_1>(values, out);
     case Dtype::kQ8_0:
       return QuantiseAll<BlockQ8_0>(values, out);
+    case Dtype::kQ4K:
+      return QuantiseAll<BlockQ4K>(values, out);
+    case Dtype::kQ5K:
+      return QuantiseAll<BlockQ5K>(values, out);
+    case Dtype::kQ6K:
+      return QuantiseAll<BlockQ6K>(values, out);
     default:
       LATTICE_CHECK(CanQuantise(dtype));
   }

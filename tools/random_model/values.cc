@@ -1,11 +1,9 @@
 #include "values.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
-#include "numeric/float16.h"
-#include "numeric/quantise_blocks.h"
+#include "numeric/narrow.h"
 
 namespace lattice::random_model {
 namespace {
@@ -30,18 +28,6 @@ class Random {
   std::uint64_t state_;
 };
 
-void Store(Dtype dtype, std::span<const float> values, std::span<std::byte> out) {
-  if (CanQuantise(dtype)) return QuantiseBlocks(dtype, values, out);
-  if (dtype == Dtype::kF32) {
-    std::memcpy(out.data(), values.data(), out.size());
-    return;
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t bits = dtype == Dtype::kBf16 ? F32ToBf16(values[i]) : F32ToF16(values[i]);
-    std::memcpy(out.data() + i * sizeof(bits), &bits, sizeof(bits));
-  }
-}
-
 }  // namespace
 
 Status MakeValues(const TensorPlan& tensor, Dtype dtype, std::uint64_t seed,
@@ -55,7 +41,7 @@ Status MakeValues(const TensorPlan& tensor, Dtype dtype, std::uint64_t seed,
     const std::span<float> values = std::span(wide).first(std::min(left, wide.size()));
     for (float& v : values) v = tensor.centre + tensor.spread * random.Next();
     stored.resize(StorageBytes(dtype, values.size()));
-    Store(dtype, values, stored);
+    NarrowFromF32(dtype, values, stored);
     LATTICE_TRY_VOID(take(stored));
     left -= values.size();
   }

@@ -11,7 +11,7 @@
 
 namespace lattice::random_model {
 
-/// The bytes of one tensor in `dtype` (F32, F16, BF16 or what QuantiseBlocks writes), in pieces.
+/// The bytes of one tensor in `dtype` (one that NarrowFromF32 writes), in pieces.
 /// The numbers depend on the seed and the tensor's name only, so that files of different kinds hold
 /// one model.
 Status MakeValues(const TensorPlan& tensor, Dtype dtype, std::uint64_t seed,
