@@ -1,6 +1,8 @@
 // Other spellings of the same generators: nested configs, prefixes, packed and stacked tensors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "models/test_generator.h"
 #include "models/test_rewrite.h"
 #include "weights/test_files.h"
@@ -33,21 +35,29 @@ void ReplacePrefix(EditableModel& model, const std::string& from, const std::str
 }
 
 /// The text model inside of one that sees images, whose own parts are not looked at.
-void Nest(EditableModel& model, const char* type, const char* architecture) {
-  ReplacePrefix(model, "model.", "model.language_model.");
+void Nest(EditableModel& model, const char* type, const char* architecture,
+          const std::string& prefix = "model.language_model.") {
+  ReplacePrefix(model, "model.", prefix);
   json::object text = model.config;
   text.erase("architectures");
   model.config = {{"model_type", type},
                   {"architectures", json::array{architecture}},
                   {"text_config", text},
-                  {"vision_config", {{"depth", 2}}}};
-  model.Add("model.visual.blocks.0.norm1.weight", {3}, std::vector<float>(3));
-  model.Add("mtp.norm.weight", {3}, std::vector<float>(3));
+                  {"vision_config", {{"depth", 2}, {"hidden_size", 3}}}};
+  for (const char* beside :
+       {"model.visual.blocks.0.norm1.weight", "model.visual.patch_embed.proj.weight",
+        "visual.merger.norm.weight", "model.vision_tower.norm.weight",
+        "vision_tower.transformer.layers.0.attention.q_proj.weight",
+        "multi_modal_projector.linear_1.weight", "model.multi_modal_projector.norm.weight",
+        "mtp.norm.weight", "mtp.layers.0.self_attn.q_proj.weight"}) {
+    model.Add(beside, {3}, std::vector<float>(3));
+  }
 }
 
 TEST(GeneratorVariantsTest, TextModelsInsideOfOthersMeanTheSame) {
   for (const auto& [fixture, type, architecture] :
        {std::tuple("qwen3_5", "qwen3_5", "Qwen3_5ForConditionalGeneration"),
+        std::tuple("qwen3_5_untied", "qwen3_5", "Qwen3_5ForConditionalGeneration"),
         std::tuple("qwen3_5_moe", "qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration"),
         std::tuple("gemma3", "gemma3", "Gemma3ForConditionalGeneration"),
         std::tuple("gemma4", "gemma4", "Gemma4ForConditionalGeneration")}) {
@@ -56,6 +66,48 @@ TEST(GeneratorVariantsTest, TextModelsInsideOfOthersMeanTheSame) {
     Nest(model, type, architecture);
     EXPECT_TRUE(SameBits(LogitsOf(model), want)) << fixture;
   }
+}
+
+TEST(GeneratorVariantsTest, Mistral3WrapsMistral) {
+  for (const bool tied : {true, false}) {
+    for (const char* prefix : {"language_model.model.", "model.language_model."}) {
+      EditableModel model("llama");
+      model.config["model_type"] = "mistral";
+      model.config["architectures"] = json::array{"MistralForCausalLM"};
+      model.config["sliding_window"] = nullptr;
+      model.config["tie_word_embeddings"] = tied;
+      if (!tied) {
+        std::vector<float> head = model.Floats("model.embed_tokens.weight");
+        std::ranges::reverse(head);
+        model.Add("lm_head.weight", model.tensors.at("model.embed_tokens.weight").shape, head);
+      }
+      const auto want = LogitsOf(model);
+      Nest(model, "mistral3", "Mistral3ForConditionalGeneration", prefix);
+      // The older files have the head behind the prefix too.
+      if (!tied && prefix[0] == 'l') {
+        model.Rename("lm_head.weight", "language_model.lm_head.weight");
+      }
+      EXPECT_TRUE(SameBits(LogitsOf(model), want)) << prefix << tied;
+      // Where the inner config is silent the outer one counts.
+      model.config["text_config"].as_object().erase("tie_word_embeddings");
+      model.config["tie_word_embeddings"] = tied;
+      EXPECT_TRUE(SameBits(LogitsOf(model), want)) << prefix << tied;
+    }
+  }
+}
+
+TEST(GeneratorVariantsTest, AWrapperWithoutItsTextModelIsRefused) {
+  EditableModel model("llama");
+  model.config["model_type"] = "mistral3";
+  model.config["architectures"] = json::array{"Mistral3ForConditionalGeneration"};
+  const weights::TestFolder folder;
+  model.Write(folder);
+  ThreadPool pool(1);
+  const auto backend = kernels::MakeCpuBackend(pool, CpuFeatures::Detect());
+  const auto loaded = LoadModel(folder.path(), *backend, LoadOptions{});
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("text_config"), std::string::npos)
+      << loaded.error().message;
 }
 
 TEST(GeneratorVariantsTest, TheOuterConfigSaysWhetherAHeadIsTied) {

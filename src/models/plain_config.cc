@@ -192,7 +192,8 @@ Status ReadHead(const JsonView& outer, const TextConfig& text, const PlainFamily
   if (family.model_type == "qwen3" && !text.nested) {  // Sizes of one release are tied or not.
     LATTICE_TRY_VOID(outer.Get("tie_word_embeddings"));
   }
-  LATTICE_TRY(decoder.tied_head, text.json.BoolOr("tie_word_embeddings", family.tied_by_default));
+  LATTICE_TRY(const bool tied, outer.BoolOr("tie_word_embeddings", family.tied_by_default));
+  LATTICE_TRY(decoder.tied_head, text.json.BoolOr("tie_word_embeddings", tied));
   return Ok();
 }
 
