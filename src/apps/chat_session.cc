@@ -35,7 +35,12 @@ Result<std::vector<TokenId>> ReadIds(const JsonView& json) {
 ChatSession::ChatSession(TextEngine& engine, chat::ChatTemplate chat_template)
     : engine_(engine),
       template_(std::move(chat_template)),
-      markers_(chat::FindReasoningMarkers(template_.source())) {}
+      markers_(chat::FindReasoningMarkers(template_.source())) {
+  if (!markers_) return;
+  for (const std::string& token : markers_->tokens) {
+    if (const auto id = engine.model->tokenizer->Find(token)) marker_tokens_.push_back(*id);
+  }
+}
 
 std::optional<std::string> ChatSession::system() const {
   const auto& messages = conversation_.messages;
@@ -77,13 +82,14 @@ Result<std::optional<engine::ThinkingLimit>> ChatSession::Limit(bool begins_insi
   }
   engine::ThinkingLimit limit;
   limit.max_tokens = *thinking_.budget;
-  limit.open = tokenizer.Find(markers_->open).value_or(-1);
   limit.close = *close;
   limit.begins_inside = begins_inside;
   tokenizers::EncodeOptions options;
   options.add_special_tokens = false;
-  LATTICE_TRY(const auto closing, tokenizer.Encode("\n" + markers_->close + "\n\n", options));
-  limit.closing = closing.ids;
+  LATTICE_TRY(auto open, tokenizer.Encode(markers_->open, options));
+  LATTICE_TRY(auto closing, tokenizer.Encode(markers_->closing, options));
+  limit.open = std::move(open.ids);
+  limit.closing = std::move(closing.ids);
   return std::optional(std::move(limit));
 }
 
@@ -93,6 +99,7 @@ Result<ChatTurn> ChatSession::Answer(const std::stop_token& stop, ChatSink sink)
   const bool inside = markers_ && chat::OpensReasoning(prompt, *markers_);
   engine::GenerationOptions options = generation_;
   options.stop = stop;
+  options.shown_special = marker_tokens_;  // to be split off here
   LATTICE_TRY(options.thinking, Limit(inside));
   ChatTurn turn;
   chat::ReasoningSplitter splitter(markers_, inside);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/text_engine.h"
 #include "base/function_ref.h"
@@ -80,6 +81,7 @@ class ChatSession {
   TextEngine& engine_;
   chat::ChatTemplate template_;
   std::optional<chat::ReasoningMarkers> markers_;
+  std::vector<TokenId> marker_tokens_;
   chat::Conversation conversation_;
   engine::GenerationOptions generation_;
   ThinkingOptions thinking_;

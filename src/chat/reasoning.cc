@@ -1,35 +1,66 @@
 #include "chat/reasoning.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <utility>
+
+#include "chat/marker_text.h"
 
 namespace lattice::chat {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMarkers = {{
-    {"<think>", "</think>"},
-    {"[THINK]", "[/THINK]"},
-    {"<|START_THINKING|>", "<|END_THINKING|>"},
-    {"<seed:think>", "</seed:think>"},
-}};
-constexpr std::string_view kSpace = " \t\r\n";
+struct KnownMarkers {
+  std::string_view mark;  // what only templates of such models say
+  std::string_view open, close, closing;
+  std::initializer_list<const char*> tokens;
+  bool channels = false;
+};
 
-// How many bytes at the end of `text` may be the beginning of `marker`.
-std::size_t PartialMarker(std::string_view text, std::string_view marker) {
-  for (std::size_t n = std::min(text.size(), marker.size() - 1); n > 0; --n) {
-    if (text.ends_with(marker.substr(0, n))) return n;
-  }
-  return 0;
-}
+const KnownMarkers kKnown[] = {
+    {.mark = "</think>",
+     .open = "<think>",
+     .close = "</think>",
+     .closing = "\n</think>\n\n",
+     .tokens = {"<think>", "</think>"}},
+    {.mark = "[/THINK]",
+     .open = "[THINK]",
+     .close = "[/THINK]",
+     .closing = "[/THINK]",
+     .tokens = {"[THINK]", "[/THINK]"}},
+    {.mark = "<|END_THINKING|>",
+     .open = "<|START_THINKING|>",
+     .close = "<|END_THINKING|>",
+     .closing = "<|END_THINKING|>",
+     .tokens = {"<|START_THINKING|>", "<|END_THINKING|>"}},
+    {.mark = "</seed:think>",
+     .open = "<seed:think>",
+     .close = "</seed:think>",
+     .closing = "\n</seed:think>",
+     .tokens = {"<seed:think>", "</seed:think>"}},
+    {.mark = "<|channel>thought",
+     .open = "<|channel>thought",
+     .close = "<channel|>",
+     .closing = "\n<channel|>",
+     .tokens = {"<|channel>", "<channel|>"}},
+    {.mark = "<|channel|>analysis",
+     .open = "<|channel|>analysis<|message|>",
+     .close = "<|end|>",
+     .closing = "<|end|><|start|>assistant<|channel|>final<|message|>",
+     .tokens = {"<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"},
+     .channels = true},
+};
+constexpr std::string_view kSpace = " \t\r\n";
 
 }  // namespace
 
 std::optional<ReasoningMarkers> FindReasoningMarkers(std::string_view template_source) {
-  for (const auto& [open, close] : kMarkers) {
-    if (template_source.find(close) != std::string_view::npos) {
-      return ReasoningMarkers{std::string(open), std::string(close)};
-    }
+  for (const KnownMarkers& known : kKnown) {
+    if (template_source.find(known.mark) == std::string_view::npos) continue;
+    return ReasoningMarkers{.open = std::string(known.open),
+                            .close = std::string(known.close),
+                            .closing = std::string(known.closing),
+                            .tokens = {known.tokens.begin(), known.tokens.end()},
+                            .channels = known.channels};
   }
   return std::nullopt;
 }
@@ -49,10 +80,13 @@ ReasoningSplitter::ReasoningSplitter(std::optional<ReasoningMarkers> markers, bo
     : state_(!markers || markers->open.empty() || markers->close.empty() ? State::kAnswer
              : starts_inside                                             ? State::kReasoning
                                                                          : State::kStart) {
-  if (markers) markers_ = *std::move(markers);
+  if (!markers) return;
+  markers_ = *std::move(markers);
+  if (markers_.channels) channels_.emplace(starts_inside);
 }
 
 SplitText ReasoningSplitter::Push(std::string_view piece) {
+  if (channels_) return channels_->Push(piece);
   SplitText out;
   held_ += piece;
   while (Advance(out)) {
@@ -61,6 +95,7 @@ SplitText ReasoningSplitter::Push(std::string_view piece) {
 }
 
 SplitText ReasoningSplitter::Finish() {
+  if (channels_) return channels_->Finish();
   SplitText out;
   if (state_ == State::kReasoning) {
     GiveReasoning(std::exchange(held_, {}), out);

@@ -77,6 +77,48 @@ TEST(ReasoningTest, MarkersComeFromTheTemplate) {
   EXPECT_EQ(FindReasoningMarkers("{{ '<think>' }}{{ '</think>' }}")->open, "<think>");
   EXPECT_EQ(FindReasoningMarkers("x.split('[/THINK]')")->close, "[/THINK]");
   EXPECT_FALSE(FindReasoningMarkers("{{ messages }}"));
+  // Mentioned, but not as what the model writes.
+  EXPECT_FALSE(FindReasoningMarkers("{{ '<think>' }}"));
+  EXPECT_FALSE(FindReasoningMarkers("{{ '<|channel|>final' }}"));
+}
+
+TEST(ReasoningTest, AThinkingChannelIsAPairOfMarkers) {
+  const auto markers = FindReasoningMarkers("{{ '<|channel>thought\n' }}{{ '<channel|>' }}");
+  ASSERT_TRUE(markers);
+  for (std::size_t n = 1; n <= 20; ++n) {
+    const auto parts = Split("<|channel>thought\nhm <b>\n<channel|>Yes.", false, n, markers);
+    EXPECT_EQ(parts.reasoning, "hm <b>");
+    EXPECT_EQ(parts.answer, "Yes.");
+    EXPECT_EQ(Split("<|channel>other\nx", false, n, markers).answer, "<|channel>other\nx");
+  }
+  EXPECT_TRUE(OpensReasoning({"<|turn>model\n<|channel>thought\n", {}}, *markers));
+  EXPECT_FALSE(OpensReasoning({"<|turn>model\n<|channel>thought\n<channel|>", {}}, *markers));
+}
+
+TEST(ReasoningTest, ChannelsAreFoundAndSplit) {
+  const auto markers = FindReasoningMarkers("{{ '<|channel|>analysis<|message|>' }}");
+  ASSERT_TRUE(markers && markers->channels);
+  const std::string text =
+      "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.";
+  const auto parts = Split(text, false, 3, markers);
+  EXPECT_EQ(parts.reasoning, "hm");
+  EXPECT_EQ(parts.answer, "Yes.");
+  EXPECT_TRUE(OpensReasoning({"<|start|>assistant<|channel|>analysis<|message|>", {}}, *markers));
+  EXPECT_FALSE(OpensReasoning({"<|start|>assistant", {}}, *markers));
+  EXPECT_EQ(Split("hm" + markers->closing + "Yes.", true, 4, markers).answer, "Yes.");
+}
+
+TEST(ReasoningTest, WhatClosesThinkingEarlyIsSplitOff) {
+  for (const char* source : {"</think>", "[/THINK]", "<|END_THINKING|>", "</seed:think>",
+                             "<|channel>thought", "<|channel|>analysis"}) {
+    const auto markers = FindReasoningMarkers(source);
+    ASSERT_TRUE(markers) << source;
+    const auto parts = Split("hm" + markers->closing + "Yes.", true, 3, markers);
+    EXPECT_EQ(parts.reasoning, "hm") << source;
+    EXPECT_EQ(parts.answer, "Yes.") << source;
+    const auto whole = Split(markers->open + "hm" + markers->close, false, 3, markers);
+    EXPECT_EQ(whole.reasoning, "hm") << source;
+  }
 }
 
 TEST(ReasoningTest, APromptOpensThinkingOnlyByTheTemplatesWords) {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "chat/chat_template.h"
+#include "chat/reasoning.h"
 
 namespace lattice::chat {
 namespace {
@@ -43,6 +46,63 @@ Result<RenderedPrompt> RenderCase(const ChatTemplate& compiled, const boost::jso
     }
   }
   return compiled.Render(conversation, options);
+}
+
+/// Which templates speak of thinking, by the marker that opens it.
+TEST(ChatTemplateReferenceTest, ReasoningMarkersAreFoundInRealTemplates) {
+  const std::string fixtures = LATTICE_REFERENCE_FIXTURES;
+  if (fixtures.empty()) GTEST_SKIP() << "LATTICE_REFERENCE_FIXTURES is not set";
+  const std::map<std::string, std::string> thinking = {
+      {"command_r7b_tools", "<|START_THINKING|>"},
+      {"deepseek_r1_distill", "<think>"},
+      {"deepseek_v3_1", "<think>"},
+      {"gemma4", "<|channel>thought"},
+      {"glm4_6", "<think>"},
+      {"gpt_oss", "<|channel|>analysis<|message|>"},
+      {"lfm2_5", "<think>"},
+      {"qwen3", "<think>"},
+      {"qwen3_5", "<think>"},
+      {"qwq", "<think>"},
+      {"smollm3", "<think>"}};
+  for (const auto& entry : fs::directory_iterator(fs::path(fixtures) / "chat_templates")) {
+    if (entry.path().extension() != ".jinja") continue;
+    const auto markers = FindReasoningMarkers(Contents(entry.path()));
+    const auto want = thinking.find(entry.path().stem());
+    EXPECT_EQ(markers ? markers->open : "", want == thinking.end() ? "" : want->second)
+        << entry.path();
+  }
+}
+
+std::string RenderedRow(const fs::path& golden, std::string_view id) {
+  const boost::json::value json = Json(golden);
+  for (const auto& row : json.at("rows").as_array()) {
+    if (Str(row.at("id")) == id) return Str(row.at("rendered"));
+  }
+  ADD_FAILURE() << golden << " has no row " << id;
+  return "";
+}
+
+/// The reference's own text of an answer with thinking, split again.
+TEST(ChatTemplateReferenceTest, RenderedThinkingIsSplitOff) {
+  const std::string fixtures = LATTICE_REFERENCE_FIXTURES;
+  if (fixtures.empty()) GTEST_SKIP() << "LATTICE_REFERENCE_FIXTURES is not set";
+  const fs::path folder = fs::path(fixtures) / "chat_templates";
+  for (const auto& [name, opens] :
+       {std::pair("gemma4", false), std::pair("qwen3", false), std::pair("qwen3_5", true)}) {
+    SCOPED_TRACE(name);
+    const auto markers = FindReasoningMarkers(Contents(folder / (name + std::string(".jinja"))));
+    ASSERT_TRUE(markers);
+    const fs::path golden = folder / (name + std::string(".json"));
+    const std::string text = RenderedRow(golden, "reasoning_before_call");
+    ReasoningSplitter splitter(markers, false);
+    const std::string reasoning = "Let me count: s-t-r-a-w... three.";
+    const std::size_t at = text.find(markers->open + "\n" + reasoning);
+    ASSERT_NE(at, text.npos);
+    EXPECT_EQ(splitter.Push(text.substr(at)).reasoning, reasoning);
+    const std::string prompt = RenderedRow(golden, "thinking_on");
+    EXPECT_EQ(OpensReasoning({prompt, {}}, *markers), opens);
+    EXPECT_FALSE(OpensReasoning({RenderedRow(golden, "thinking_off"), {}}, *markers));
+  }
 }
 
 /// Real templates of 24 families over 26 conversations, against what transformers made of them.

@@ -19,15 +19,21 @@ Result<TextStream> TextStream::Create(std::shared_ptr<const tokenizers::Tokenize
 TextStream::TextStream(std::shared_ptr<const tokenizers::Tokenizer> tokenizer, StopMatcher matcher,
                        const TextStreamOptions& options)
     : tokenizer_(std::move(tokenizer)),
-      tokens_(tokenizer_->StartDecoding(options.skip_special_tokens)),
       matcher_(std::move(matcher)),
-      stop_tokens_(options.stop_tokens) {}
+      stop_tokens_(options.stop_tokens) {
+  if (options.skip_special_tokens) shown_special_ = options.shown_special;
+  tokens_ = tokenizer_->StartDecoding(options.skip_special_tokens && shown_special_.empty());
+}
 
 Result<TextStream::Stop> TextStream::Push(TokenId id, std::string& shown) {
   if (stop_ != Stop::kNone) return stop_;
   if (std::ranges::find(stop_tokens_, id) != stop_tokens_.end()) {
     LATTICE_TRY(const Stop stop, Finish(shown));
     return stop_ = stop == Stop::kNone ? Stop::kToken : stop;
+  }
+  if (!shown_special_.empty() && tokenizer_->IsSpecial(id) &&
+      std::ranges::find(shown_special_, id) == shown_special_.end()) {
+    return stop_;
   }
   piece_.clear();
   LATTICE_TRY_VOID(tokens_->Push(id, piece_));

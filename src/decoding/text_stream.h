@@ -17,6 +17,7 @@ struct TextStreamOptions {
   std::vector<std::string> stop_strings = {};
   std::vector<TokenId> stop_tokens = {};  ///< End of the answer; their own text is never shown.
   bool skip_special_tokens = true;
+  std::vector<TokenId> shown_special = {};  ///< Special tokens that are not skipped.
 };
 
 /// Drawn tokens to the text that is shown, with its end. The pieces are whole characters; joined
@@ -51,6 +52,7 @@ class TextStream {
   std::unique_ptr<tokenizers::TokenStream> tokens_;
   StopMatcher matcher_;
   std::vector<TokenId> stop_tokens_;
+  std::vector<TokenId> shown_special_;  // if any, special tokens are skipped here
   std::string piece_;
   Stop stop_ = Stop::kNone;
 };

@@ -99,12 +99,27 @@ TEST_P(FamilyTest, AnyTokensOneByOneGiveWhatDecodeGives) {
   for (int round = 0; round < 200; ++round) {
     Ids ids(1 + random() % 40);
     for (TokenId& id : ids) {
-      id = static_cast<TokenId>(random() % (*tokenizer)->vocab_size());
+      // Special tokens stand at the beginning.
+      id = static_cast<TokenId>(random() % (random() % 4 == 0 ? 6 : (*tokenizer)->vocab_size()));
     }
     for (const bool skip : {false, true}) {
       const auto decoded = (*tokenizer)->Decode(ids, skip);
       ASSERT_TRUE(decoded);
       EXPECT_EQ(RunStream(*tokenizer, {.skip_special_tokens = skip}, ids).text, *decoded);
+      if (skip) {
+        Ids special, plain;
+        for (TokenId id = 0; static_cast<std::size_t>(id) < (*tokenizer)->vocab_size(); ++id) {
+          if ((*tokenizer)->IsSpecial(id)) special.push_back(id);
+        }
+        ASSERT_FALSE(special.empty());
+        // The first special token is shown, the others are not.
+        for (const TokenId id : ids) {
+          if (id == special[0] || !(*tokenizer)->IsSpecial(id)) plain.push_back(id);
+        }
+        const Ids shown_ones = {special[0]};
+        EXPECT_EQ(RunStream(*tokenizer, {.shown_special = shown_ones}, ids).text,
+                  (*tokenizer)->Decode(plain, false).value());
+      }
       // What is shown after some tokens does not depend on those to come.
       const Ids first(ids.begin(), ids.begin() + static_cast<long>(ids.size() / 2));
       const auto stream = (*tokenizer)->StartDecoding(skip);

@@ -51,6 +51,7 @@ class ByteTokenizer final : public tokenizers::Tokenizer {
   }
   std::optional<std::string_view> TokenText(TokenId) const override { return std::nullopt; }
   std::optional<std::string> TokenBytes(TokenId) const override { return std::nullopt; }
+  bool IsSpecial(TokenId) const override { return false; }
 
  private:
   bool framed_;

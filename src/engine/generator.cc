@@ -67,6 +67,7 @@ Result<Answer> Answer::Begin(const TextModel& model, std::span<const TokenId> pr
   text.stop_strings = options.stop_strings;
   if (!options.ignore_stop_tokens) text.stop_tokens = model.defaults.stop_ids;
   text.skip_special_tokens = options.skip_special_tokens;
+  text.shown_special = options.shown_special;
   LATTICE_TRY(decoding::TextStream stream, decoding::TextStream::Create(model.tokenizer, text));
   return Answer(std::move(sampler), std::move(stream), options);
 }

@@ -23,9 +23,10 @@ namespace lattice::engine {
 /// Ends a model's thinking after so many tokens: it then reads `closing` as if it had said so.
 struct ThinkingLimit {
   std::size_t max_tokens = 0;
-  TokenId open = -1, close = -1;  ///< The marks around thinking; -1: the model has none.
-  bool begins_inside = false;     ///< The prompt has already opened it.
-  std::vector<TokenId> closing;   ///< Ends with `close` or what follows it.
+  std::vector<TokenId> open;     ///< Begins thinking; empty: only the prompt does.
+  TokenId close = -1;            ///< Ends it; -1: nothing does.
+  bool begins_inside = false;    ///< The prompt has already opened it.
+  std::vector<TokenId> closing;  ///< Ends with `close` or what follows it.
 };
 
 struct GenerationOptions {
@@ -33,7 +34,8 @@ struct GenerationOptions {
   decoding::SamplingOptions sampling;
   std::vector<std::string> stop_strings;
   bool ignore_stop_tokens = false;
-  bool skip_special_tokens = true;  ///< Of the shown text.
+  bool skip_special_tokens = true;     ///< Of the shown text,
+  std::vector<TokenId> shown_special;  ///< but for these.
   std::optional<std::size_t> n_top_log_probabilities;
   std::optional<ThinkingLimit> thinking;
   decoding::LogitMask* mask = nullptr;

@@ -32,7 +32,7 @@ class ThinkingBudget {
       }
       return;
     }
-    if (id == limit_.open) {
+    if (Opens(id)) {
       inside_ = true;
     } else if (id == limit_.close) {
       inside_ = false;
@@ -42,10 +42,20 @@ class ThinkingBudget {
   }
 
  private:
+  /// Whether the mark that begins thinking is complete with this token. Its first token stands
+  /// nowhere else in it.
+  bool Opens(TokenId id) {
+    if (limit_.open.empty()) return false;
+    n_opened_ = id == limit_.open[n_opened_] ? n_opened_ + 1 : (id == limit_.open[0] ? 1 : 0);
+    if (n_opened_ < limit_.open.size()) return false;
+    n_opened_ = 0;
+    return true;
+  }
   bool Exhausted() const { return inside_ && n_thought_ >= limit_.max_tokens; }
 
   const ThinkingLimit& limit_;
   bool inside_;
+  std::size_t n_opened_ = 0;  // tokens of the mark that have just been said
   std::size_t n_thought_ = 0;
   std::size_t n_closed_ = 0;
 };

@@ -94,6 +94,11 @@ class Pipeline : public Tokenizer {
     return parts_.model->Text(id);
   }
 
+  bool IsSpecial(TokenId id) const override {
+    const auto text = DecoderText(id);
+    return text && parts_.added_tokens.IsSpecial(*text);
+  }
+
   std::optional<std::string> TokenBytes(TokenId id) const override {
     const auto text = DecoderText(id);
     if (!text) return std::nullopt;

@@ -100,6 +100,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     if (id < 0 || static_cast<std::size_t>(id) >= vocab_size()) return std::nullopt;
     return model_.TextOf(id);
   }
+  bool IsSpecial(TokenId) const override { return false; }  // skipping changes nothing
   std::optional<std::string> TokenBytes(TokenId id) const override {
     if (id < 0 || static_cast<std::size_t>(id) >= vocab_size()) return std::nullopt;
     if (model_.TypeOf(id) == Type::kByte) return std::string(1, ByteOf(id));

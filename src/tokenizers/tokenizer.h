@@ -102,6 +102,8 @@ class Tokenizer {
   virtual std::optional<TokenId> Find(std::string_view token) const = 0;
   /// The token as its file spells it ("##ing", "Ġthe"); absent for an unused id.
   virtual std::optional<std::string_view> TokenText(TokenId id) const = 0;
+  /// Whether decoding with skip_special_tokens leaves the token out.
+  virtual bool IsSpecial(TokenId id) const = 0;
   /// The bytes that the token adds in the midst of a text ("ing", " the"), perhaps a part of a
   /// character; absent for an unused id.
   virtual std::optional<std::string> TokenBytes(TokenId id) const = 0;
