@@ -186,6 +186,18 @@ class CommandLine(unittest.TestCase):
             json.dump({"chat_template": "{{ bos_token }}|{{ eos_token }}", "bos_token": "B",
                        "eos_token": {"content": "E"}}, f)
         self.assertEqual(self.run_ok("template", "-m", model, "-i", path), "<s>|E")
+        with open(f"{model}/tokenizer_config.json", "w") as f:
+            json.dump({"chat_template": [{"name": "default", "template": "D{{ messages|length }}"},
+                                         {"name": "tool_use", "template": "T"},
+                                         {"name": "rag", "template": "R"}]}, f)
+        without = self.path("without.json", json.dumps({"messages": case["messages"], "kwargs": {}}))
+        self.assertEqual(self.run_ok("template", "-m", model, "-i", path), "T")
+        self.assertEqual(self.run_ok("template", "-m", model, "-i", without), "D3")
+        self.assertEqual(self.run_ok("template", "-m", model, "-i", path, "--template-name", "rag"), "R")
+        self.run_bad(1, "default, tool_use, rag", "template", "-m", model, "-i", path,
+                     "--template-name", "other")
+        self.run_bad(2, "excludes", "template", "--template", template, "-i", path,
+                     "--template-name", "rag")
         broken = self.path("broken.jinja", "\n{{ a b }}")
         self.run_bad(1, "line 2", "template", "--template", broken, "-i", path)
         self.run_bad(2, "", "template", "-i", path)

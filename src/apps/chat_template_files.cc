@@ -25,17 +25,32 @@ Result<std::optional<std::string>> TokenText(const weights::GgufMetadata& metada
   return std::optional<std::string>();
 }
 
-Result<ModelTemplate> InGguf(const fs::path& file, bool with_tools) {
+/// tokenizer.chat_template, and tokenizer.chat_template.NAME for others.
+Result<chat::NamedTemplates> TemplatesOf(const weights::GgufMetadata& metadata,
+                                         const fs::path& file) {
+  chat::NamedTemplates templates;
+  const auto add = [&](const std::string& key, std::string name) -> Status {
+    LATTICE_TRY(const std::string_view text, metadata.GetString(key));
+    templates.emplace_back(std::move(name),
+                           chat::TemplateSource{std::string(text), file.string() + ": " + key});
+    return Ok();
+  };
+  for (const auto& [key, unused] : metadata.values()) {
+    if (key == kTemplateKey) {
+      LATTICE_TRY_VOID(add(std::string(key), "default"));
+    } else if (key.starts_with(kTemplateKey) && key[kTemplateKey.size()] == '.') {
+      LATTICE_TRY_VOID(add(std::string(key), std::string(key.substr(kTemplateKey.size() + 1))));
+    }
+  }
+  return templates;
+}
+
+Result<ModelTemplate> InGguf(const fs::path& file, const chat::TemplateChoice& choice) {
   LATTICE_TRY(const auto checkpoint, weights::Checkpoint::Open(file));
   const weights::GgufMetadata& metadata = *checkpoint->gguf();
   ModelTemplate found;
-  const std::string for_tools = std::string(kTemplateKey) + ".tool_use";
-  const std::string key =
-      with_tools && metadata.Has(for_tools) ? for_tools : std::string(kTemplateKey);
-  if (metadata.Has(key)) {
-    LATTICE_TRY(const std::string_view text, metadata.GetString(key));
-    found.source = chat::TemplateSource{std::string(text), file.string() + ": " + key};
-  }
+  LATTICE_TRY(auto templates, TemplatesOf(metadata, file));
+  LATTICE_TRY(found.source, chat::ChooseTemplate(std::move(templates), choice, file.string()));
   for (const char* name : {"bos", "eos", "unknown", "padding"}) {
     const std::string id_key = "tokenizer.ggml." + std::string(name) + "_token_id";
     LATTICE_TRY(const std::optional<std::string> text, TokenText(metadata, id_key));
@@ -50,11 +65,12 @@ Result<ModelTemplate> InGguf(const fs::path& file, bool with_tools) {
 
 }  // namespace
 
-Result<ModelTemplate> FindModelTemplate(const fs::path& model, bool with_tools) {
-  if (model.extension() == ".gguf") return InGguf(model, with_tools);
+Result<ModelTemplate> FindModelTemplate(const fs::path& model, const chat::TemplateChoice& choice) {
+  if (model.extension() == ".gguf") return InGguf(model, choice);
   ModelTemplate found;
   LATTICE_TRY(found.tokens, chat::ReadSpecialTokens(model));
-  LATTICE_TRY(found.source, chat::FindChatTemplate(model, with_tools));
+  LATTICE_TRY(auto templates, chat::FindChatTemplates(model));
+  LATTICE_TRY(found.source, chat::ChooseTemplate(std::move(templates), choice, model.string()));
   return found;
 }
 

@@ -16,9 +16,9 @@ struct ModelTemplate {
   chat::SpecialTokens tokens;                  ///< That it may name.
 };
 
-/// `model` is a folder or a .gguf file. Of several templates the one for tools counts if
-/// `with_tools`. Errors name file and key.
-Result<ModelTemplate> FindModelTemplate(const std::filesystem::path& model, bool with_tools);
+/// `model` is a folder or a .gguf file. Errors name file and key, or the templates that there are.
+Result<ModelTemplate> FindModelTemplate(const std::filesystem::path& model,
+                                        const chat::TemplateChoice& choice);
 
 /// Compiles it; a model without one gets the fallback, and `log` says so.
 Result<chat::ChatTemplate> CompileTemplate(const std::filesystem::path& model, ModelTemplate found,

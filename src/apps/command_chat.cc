@@ -46,7 +46,7 @@ A line that ends with \ goes on in the next one. Ctrl-C stops an answer.
 struct Arguments {
   TextModelFlags model;
   SamplingFlags sampling;
-  std::string prompt, system;
+  std::string prompt, system, template_name;
   bool no_think = false;
   std::optional<std::size_t> reasoning_budget;
   bool json = false;
@@ -225,7 +225,8 @@ Status Chat::RunLines() {
 
 Status RunChat(const Arguments& arguments, const AppContext& context) {
   LATTICE_TRY(TextEngine engine, OpenTextEngine(arguments.model, context));
-  LATTICE_TRY(ModelTemplate found, FindModelTemplate(engine.path, /*with_tools=*/false));
+  LATTICE_TRY(ModelTemplate found,
+              FindModelTemplate(engine.path, {.name = arguments.template_name}));
   LATTICE_TRY(chat::ChatTemplate chat_template,
               CompileTemplate(engine.path, std::move(found), context.Log()));
   ChatSession session(engine, std::move(chat_template));
@@ -252,6 +253,10 @@ Action DeclareChat(CLI::App& arguments, const AppContext& context) {
                   "Answer this and end; what is piped in is added to it")
       ->type_name("TEXT");
   arguments.add_option("-s,--system", parsed->system, "The system message")->type_name("TEXT");
+  arguments
+      .add_option("--template-name", parsed->template_name,
+                  "Which of the model's chat templates (default)")
+      ->type_name("NAME");
   DeclareSamplingFlags(arguments, parsed->sampling);
   arguments.add_flag("--no-think", parsed->no_think, "Ask the model not to think first");
   arguments

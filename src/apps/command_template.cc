@@ -22,6 +22,7 @@ constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 struct Arguments {
   std::string model;
   std::string template_file;
+  std::string template_name;
   std::string input;
   bool json = false;
 };
@@ -100,8 +101,10 @@ Result<chat::ChatTemplate> OpenTemplate(const Arguments& arguments, const AppCon
     return compiled;
   }
   LATTICE_TRY(const hub::ResolvedModel model, hub::Resolve(arguments.model, context.Hub()));
-  LATTICE_TRY(ModelTemplate found,
-              FindModelTemplate(model.path, rendered.conversation.tools.has_value()));
+  LATTICE_TRY(
+      ModelTemplate found,
+      FindModelTemplate(model.path, {.name = arguments.template_name,
+                                     .with_tools = rendered.conversation.tools.has_value()}));
   AddMissing(found.tokens, rendered.special_tokens);
   found.tokens = rendered.special_tokens;
   return CompileTemplate(model.path, std::move(found), context.Log());
@@ -130,11 +133,16 @@ Status RenderTemplate(const Arguments& arguments, const AppContext& context) {
 Action DeclareTemplate(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
   auto* source = arguments.add_option_group("source");
-  source->add_option("-m,--model", parsed->model, "Folder, known name or OWNER/NAME")
+  source->add_option("-m,--model", parsed->model, "Folder, .gguf file, known name or OWNER/NAME")
       ->type_name("MODEL");
-  source->add_option("--template", parsed->template_file, "A template by itself")
-      ->type_name("FILE");
+  auto* file = source->add_option("--template", parsed->template_file, "A template by itself")
+                   ->type_name("FILE");
   source->require_option(1);
+  arguments
+      .add_option("--template-name", parsed->template_name,
+                  "Which of the model's templates (tool_use for tools, else default)")
+      ->type_name("NAME")
+      ->excludes(file);
   arguments
       .add_option("-i,--input", parsed->input,
                   "{\"messages\": [...], \"kwargs\": {\"tools\": [...], "

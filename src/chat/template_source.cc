@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxTemplates = 100;
+constexpr std::string_view kDefault = "default";
 
 bool Exists(const fs::path& file) {
   std::error_code ignored;
@@ -28,32 +30,54 @@ Result<boost::json::value> ReadJsonFile(const fs::path& file) {
   return document;
 }
 
-// One of several named templates.
-Result<std::optional<TemplateSource>> ChooseNamed(const JsonView& list, bool with_tools) {
+// Lists of several name each.
+Result<NamedTemplates> FromList(const JsonView& list) {
   LATTICE_TRY(const std::vector<JsonView> entries, list.Array());
-  std::optional<TemplateSource> chosen;
+  NamedTemplates templates;
   for (const JsonView& entry : entries) {
     LATTICE_TRY(const JsonView name_view, entry.Get("name"));
     LATTICE_TRY(const std::string_view name, name_view.String());
-    const bool preferred = with_tools && name == "tool_use";
-    if (!preferred && (name != "default" || chosen)) continue;
     LATTICE_TRY(const JsonView text_view, entry.Get("template"));
     LATTICE_TRY(const std::string_view text, text_view.String());
-    chosen = TemplateSource{std::string(text), text_view.where()};
-    if (preferred) break;
+    templates.emplace_back(name, TemplateSource{std::string(text), text_view.where()});
   }
-  if (!chosen && !entries.empty()) return list.Complain("no template is called 'default'");
-  return chosen;
+  return templates;
 }
 
-Result<std::optional<TemplateSource>> FromJsonFile(const fs::path& file, bool with_tools) {
-  if (!Exists(file)) return std::optional<TemplateSource>();
+Result<NamedTemplates> FromJsonFile(const fs::path& file) {
+  if (!Exists(file)) return NamedTemplates();
   LATTICE_TRY(const boost::json::value document, ReadJsonFile(file));
   const auto found = JsonView(document, file.string() + ": ").Find("chat_template");
-  if (!found) return std::optional<TemplateSource>();
-  if (found->IsArray()) return ChooseNamed(*found, with_tools);
+  if (!found) return NamedTemplates();
+  if (found->IsArray()) return FromList(*found);
   LATTICE_TRY(const std::string_view text, found->String());
-  return std::optional(TemplateSource{std::string(text), found->where()});
+  return NamedTemplates{{std::string(kDefault), {std::string(text), found->where()}}};
+}
+
+Result<NamedTemplates> FromJinjaFiles(const fs::path& folder) {
+  NamedTemplates templates;
+  const auto add = [&](std::string name, const fs::path& file) -> Status {
+    LATTICE_TRY(std::string text, ReadFile(file, kMaxFileBytes));
+    templates.emplace_back(std::move(name), TemplateSource{std::move(text), file.string()});
+    return Ok();
+  };
+  if (const fs::path file = folder / "chat_template.jinja"; Exists(file)) {
+    LATTICE_TRY_VOID(add(std::string(kDefault), file));
+  }
+  std::vector<fs::path> files;
+  std::error_code code;
+  fs::directory_iterator entry(folder / "additional_chat_templates", code);
+  for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    if (entry->path().extension() == ".jinja") files.push_back(entry->path());
+    if (files.size() > kMaxTemplates) {
+      return Error{ErrorCode::kResourceExhausted, (folder / "additional_chat_templates").string() +
+                                                      ": more than " +
+                                                      std::to_string(kMaxTemplates) + " templates"};
+    }
+  }
+  std::ranges::sort(files);
+  for (const fs::path& file : files) LATTICE_TRY_VOID(add(file.stem().string(), file));
+  return templates;
 }
 
 // Adds the tokens of one file that are not known yet.
@@ -82,14 +106,32 @@ Status AddTokens(const fs::path& file, SpecialTokens& tokens) {
 
 }  // namespace
 
-Result<std::optional<TemplateSource>> FindChatTemplate(const fs::path& folder, bool with_tools) {
-  if (const fs::path file = folder / "chat_template.jinja"; Exists(file)) {
-    LATTICE_TRY(std::string text, ReadFile(file, kMaxFileBytes));
-    return std::optional(TemplateSource{std::move(text), file.string()});
+Result<std::optional<TemplateSource>> ChooseTemplate(NamedTemplates templates,
+                                                     const TemplateChoice& choice,
+                                                     const std::string& where) {
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find(templates, name, &NamedTemplates::value_type::first);
+  };
+  const std::string_view wanted = choice.name.empty() ? kDefault : std::string_view(choice.name);
+  auto chosen = find(wanted);
+  if (choice.name.empty() && choice.with_tools && find("tool_use") != templates.end()) {
+    chosen = find("tool_use");
   }
-  LATTICE_TRY(auto found, FromJsonFile(folder / "chat_template.json", with_tools));
-  if (found) return found;
-  return FromJsonFile(folder / "tokenizer_config.json", with_tools);
+  if (chosen != templates.end()) return std::optional(std::move(chosen->second));
+  if (templates.empty() && choice.name.empty()) return std::optional<TemplateSource>();
+  std::string names;
+  for (const auto& [name, unused] : templates) names += (names.empty() ? "" : ", ") + name;
+  return Error{ErrorCode::kNotFound, where + ": no chat template is called '" +
+                                         std::string(wanted) + "'; there " +
+                                         (names.empty() ? "are none" : "are: " + names)};
+}
+
+Result<NamedTemplates> FindChatTemplates(const fs::path& folder) {
+  LATTICE_TRY(auto found, FromJinjaFiles(folder));
+  if (!found.empty()) return found;
+  LATTICE_TRY(found, FromJsonFile(folder / "chat_template.json"));
+  if (!found.empty()) return found;
+  return FromJsonFile(folder / "tokenizer_config.json");
 }
 
 Result<SpecialTokens> ReadSpecialTokens(const fs::path& folder) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "chat/chat_template.h"
 #include "lattice/result.h"
@@ -16,15 +18,27 @@ struct TemplateSource {
   std::string where;  ///< For messages: a file, with the key in it.
 };
 
-/// The chat template of a model folder; absent when the folder has none.
-///   chat_template.jinja          the file itself
+/// Which of a model's templates.
+struct TemplateChoice {
+  std::string name = {};  ///< Empty: "tool_use" if `with_tools` and it is there, else "default".
+  bool with_tools = false;
+};
+
+/// A template by its name, among all that a model has.
+using NamedTemplates = std::vector<std::pair<std::string, TemplateSource>>;
+
+/// Absent when there are none. kNotFound for a name that is not there, or no default among several:
+/// the names that are. `where` is for messages.
+Result<std::optional<TemplateSource>> ChooseTemplate(NamedTemplates templates,
+                                                     const TemplateChoice& choice,
+                                                     const std::string& where);
+
+/// The chat templates of a model folder, of the first of these that has any:
+///   chat_template.jinja          the default; additional_chat_templates/NAME.jinja the others
 ///   chat_template.json           {"chat_template": ...}
 ///   tokenizer_config.json        "chat_template": a string, or [{"name", "template"}, ...]
-/// Of several named ones: "tool_use" if `with_tools` and it is there, else "default".
-///
 /// Errors  kCorruptData names file and key; kResourceExhausted for an absurdly long file.
-Result<std::optional<TemplateSource>> FindChatTemplate(const std::filesystem::path& folder,
-                                                       bool with_tools);
+Result<NamedTemplates> FindChatTemplates(const std::filesystem::path& folder);
 
 /// The texts of bos_token, eos_token and kin, of tokenizer_config.json and, for those that are
 /// missing there, special_tokens_map.json. Empty when neither file is there.

@@ -26,8 +26,10 @@ class TemplateSourceTest : public testing::Test {
   void Write(const std::string& name, std::string_view content) {
     ASSERT_TRUE(WriteFileAtomically(folder_ / name, content));
   }
-  std::string Find(bool with_tools = false) {
-    const auto found = FindChatTemplate(folder_, with_tools);
+  std::string Find(const TemplateChoice& choice = {}) {
+    auto templates = FindChatTemplates(folder_);
+    if (!templates) return templates.error().message;
+    const auto found = ChooseTemplate(*std::move(templates), choice, "model");
     if (!found) return found.error().message;
     return *found ? (*found)->text : "none";
   }
@@ -49,11 +51,37 @@ TEST_F(TemplateSourceTest, NamedTemplatesAreChosenByUse) {
   Write("tokenizer_config.json", R"({"chat_template": [{"name": "default", "template": "D"},
       {"name": "tool_use", "template": "T"}, {"name": "rag", "template": "R"}]})");
   EXPECT_EQ(Find(), "D");
-  EXPECT_EQ(Find(/*with_tools=*/true), "T");
+  EXPECT_EQ(Find({.with_tools = true}), "T");
+  EXPECT_EQ(Find({.name = "rag", .with_tools = true}), "R");
+  EXPECT_EQ(Find({.name = "other"}),
+            "model: no chat template is called 'other'; there are: default, tool_use, rag");
   Write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "R"}]})");
-  EXPECT_NE(Find().find("no template is called 'default'"), std::string::npos);
+  EXPECT_EQ(Find(), "model: no chat template is called 'default'; there are: rag");
+  EXPECT_EQ(Find({.name = "rag"}), "R");
+  EXPECT_EQ(Find({.with_tools = true}),
+            "model: no chat template is called 'default'; there are: rag");
+  Write("tokenizer_config.json", R"({"chat_template": []})");
+  EXPECT_EQ(Find(), "none");
+  EXPECT_EQ(Find({.name = "rag"}), "model: no chat template is called 'rag'; there are none");
+  Write("tokenizer_config.json", R"({"chat_template": [{"name": "rag"}]})");
+  EXPECT_NE(Find().find("tokenizer_config.json: chat_template[0]"), std::string::npos) << Find();
   Write("tokenizer_config.json", R"({"chat_template": 5})");
   EXPECT_NE(Find().find("tokenizer_config.json: chat_template"), std::string::npos);
+}
+
+TEST_F(TemplateSourceTest, FurtherTemplatesHaveAFolder) {
+  Write("tokenizer_config.json", R"({"chat_template": "C"})");
+  fs::create_directories(folder_ / "additional_chat_templates");
+  Write("additional_chat_templates/notes.txt", "no template");
+  EXPECT_EQ(Find(), "C");
+  Write("chat_template.jinja", "D");
+  Write("additional_chat_templates/tool_use.jinja", "T");
+  Write("additional_chat_templates/rag.jinja", "R");
+  EXPECT_EQ(Find(), "D");
+  EXPECT_EQ(Find({.with_tools = true}), "T");
+  EXPECT_EQ(Find({.name = "rag"}), "R");
+  EXPECT_EQ(Find({.name = "notes"}),
+            "model: no chat template is called 'notes'; there are: default, rag, tool_use");
 }
 
 TEST_F(TemplateSourceTest, SpecialTokensAreStringsOrObjects) {
