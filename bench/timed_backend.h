@@ -34,12 +34,14 @@ class TimedBackend : public Backend {
   }
   Result<std::unique_ptr<LinearWeights>> MakeStoredLinear(std::span<const HostTensor> matrices,
                                                           std::span<const HostTensor> biases,
-                                                          Precision precision) override {
-    return inner_.MakeStoredLinear(matrices, biases, precision);
+                                                          Precision precision,
+                                                          WeightMemory& memory) override {
+    return inner_.MakeStoredLinear(matrices, biases, precision, memory);
   }
   Result<std::unique_ptr<ExpertWeights>> MakeExperts(std::span<const ExpertTensors> experts,
-                                                     Precision precision) override {
-    return inner_.MakeExperts(experts, precision);
+                                                     Precision precision,
+                                                     WeightMemory& memory) override {
+    return inner_.MakeExperts(experts, precision, memory);
   }
   Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) override {
     return inner_.MakeTable(table);

@@ -100,6 +100,23 @@ Result<std::vector<float>> Binder::Values(
   return tensor.ToF32();
 }
 
+// Of stored weights see Backend::MakeStoredLinear.
+void Binder::ReleaseCopied(const HostTensor& matrix) const {
+  const bool copied = !source_->stored || matrix.store_as ||
+                      (precision_ == kernels::Precision::kInt8 && IsBlock(matrix.dtype));
+  if (copied) source_->checkpoint->Release(matrix.bytes);
+}
+
+Result<std::unique_ptr<kernels::LinearWeights>> Binder::Make(
+    std::span<const HostTensor> matrices, std::span<const HostTensor> biases) const {
+  kernels::Backend& backend = *source_->backend;
+  auto linear = source_->stored
+                    ? backend.MakeStoredLinear(matrices, biases, precision_, *source_->memory)
+                    : backend.MakeLinear(matrices, biases, precision_);
+  for (const HostTensor& matrix : matrices) ReleaseCopied(matrix);
+  return linear;
+}
+
 Result<std::unique_ptr<kernels::LinearWeights>> Binder::Linear(std::span<const LinearPart> parts,
                                                                std::size_t inputs,
                                                                Bias bias) const {
@@ -114,22 +131,15 @@ Result<std::unique_ptr<kernels::LinearWeights>> Binder::Linear(std::span<const L
     LATTICE_TRY(const weights::TensorView vector, Take(part.name + ".bias", shape));
     biases.push_back({vector.dtype, 1, part.outputs, vector.bytes});
   }
-  kernels::Backend& backend = *source_->backend;
-  auto linear = source_->stored ? backend.MakeStoredLinear(matrices, biases, precision_)
-                                : backend.MakeLinear(matrices, biases, precision_);
+  auto linear = Make(matrices, biases);
   if (!linear) return std::move(linear).error().Within(FileName(parts.front().name));
-  if (source_->stored) return linear;
-  for (const HostTensor& matrix : matrices) source_->checkpoint->Release(matrix.bytes);
   return linear;
 }
 
 Result<std::unique_ptr<kernels::LinearWeights>> Binder::Prepare(std::string_view name,
                                                                 const HostTensor& matrix) const {
-  kernels::Backend& backend = *source_->backend;
-  auto linear = source_->stored ? backend.MakeStoredLinear({&matrix, 1}, {}, precision_)
-                                : backend.MakeLinear({&matrix, 1}, {}, precision_);
+  auto linear = Make({&matrix, 1}, {});
   if (!linear) return std::move(linear).error().Within(FileName(name));
-  if (!source_->stored) source_->checkpoint->Release(matrix.bytes);
   return linear;
 }
 
@@ -164,7 +174,13 @@ Result<std::vector<HostTensor>> Binder::Matrices(std::string_view name, std::siz
 
 Result<std::unique_ptr<kernels::ExpertWeights>> Binder::Experts(
     std::span<const kernels::ExpertTensors> experts) const {
-  return source_->backend->MakeExperts(experts, precision_);
+  auto weights = source_->backend->MakeExperts(experts, precision_, *source_->memory);
+  for (const kernels::ExpertTensors& expert : experts) {
+    for (const HostTensor* matrix : {&expert.gate, &expert.up, &expert.down}) {
+      ReleaseCopied(*matrix);
+    }
+  }
+  return weights;
 }
 
 Result<std::unique_ptr<kernels::Table>> Binder::Table(std::string_view name, std::size_t rows,

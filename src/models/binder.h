@@ -39,8 +39,10 @@ struct ModelSource {
   std::shared_ptr<const weights::Checkpoint> checkpoint;
   kernels::Backend* backend = nullptr;
   kernels::Precision precision = kernels::Precision::kF32;
-  /// Linear layers compute with the weights where they lie.
+  /// Linear layers compute with the weights as they are stored (Backend::MakeStoredLinear).
   bool stored = false;
+  /// Of stored weights that the backend lays out anew. The model keeps it alive.
+  std::shared_ptr<kernels::WeightMemory> memory;
   FileLayout layout;
   std::string fingerprint = {};  ///< See StateShape.
 };
@@ -91,8 +93,8 @@ class Binder {
   Result<std::vector<float>> Values(std::string_view name,
                                     std::initializer_list<std::vector<std::size_t>> shapes) const;
 
-  /// Unless they stay where they are, lets go of the file's pages afterwards: the backend has its
-  /// own copy.
+  /// Unless the weights stay where they are, lets go of the file's pages afterwards: the backend
+  /// has its own copy.
   Result<std::unique_ptr<kernels::LinearWeights>> Linear(std::span<const LinearPart> parts,
                                                          std::size_t inputs, Bias bias) const;
   Result<std::unique_ptr<kernels::LinearWeights>> Linear(std::initializer_list<LinearPart> parts,
@@ -107,7 +109,7 @@ class Binder {
   /// The tensor `name`, [1, cols] or [cols], as a layer of one output.
   Result<std::unique_ptr<kernels::LinearWeights>> Row(std::string_view name,
                                                       std::size_t cols) const;
-  /// Prepares one matrix, copied or where it lies; `name` is for errors.
+  /// Prepares one matrix, copied or as it is stored; `name` is for errors.
   Result<std::unique_ptr<kernels::LinearWeights>> Prepare(std::string_view name,
                                                           const kernels::HostTensor& matrix) const;
   /// The checkpoint must live as long as the table.
@@ -129,6 +131,10 @@ class Binder {
   Binder(const ModelSource& source, std::string prefix, kernels::Precision precision)
       : source_(&source), prefix_(std::move(prefix)), precision_(precision) {}
   std::string FileName(std::string_view name) const;
+  Result<std::unique_ptr<kernels::LinearWeights>> Make(
+      std::span<const kernels::HostTensor> matrices,
+      std::span<const kernels::HostTensor> biases) const;
+  void ReleaseCopied(const kernels::HostTensor& matrix) const;
   Result<weights::TensorView> Take(std::string_view name, std::span<const std::size_t> shape) const;
 
   const ModelSource* source_;

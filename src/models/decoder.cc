@@ -44,7 +44,10 @@ class Decoder final : public Model {
 
  private:
   Decoder(const ModelSource& source, DecoderConfig config)
-      : config_(std::move(config)), checkpoint_(source.checkpoint), backend_(*source.backend) {
+      : config_(std::move(config)),
+        checkpoint_(source.checkpoint),
+        memory_(source.memory),
+        backend_(*source.backend) {
     if (source.stored) state_shape_ = Describe(config_).state;
     state_shape_.fingerprint = source.fingerprint;
   }
@@ -67,6 +70,7 @@ class Decoder final : public Model {
   DecoderConfig config_;
   StateShape state_shape_;
   std::shared_ptr<const weights::Checkpoint> checkpoint_;  // tables and stored weights view it
+  std::shared_ptr<const kernels::WeightMemory> memory_;    // the other weights are in it
   Backend& backend_;
   std::unique_ptr<kernels::Table> words_;
   std::vector<DecoderLayer> layers_;

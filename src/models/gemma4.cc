@@ -79,7 +79,10 @@ class Gemma4 final : public Model {
 
  private:
   Gemma4(const ModelSource& source, Gemma4Config config)
-      : config_(std::move(config)), checkpoint_(source.checkpoint), backend_(*source.backend) {
+      : config_(std::move(config)),
+        checkpoint_(source.checkpoint),
+        memory_(source.memory),
+        backend_(*source.backend) {
     state_shape_ = DescribeGemma(config_).state;
     state_shape_.fingerprint = source.fingerprint;
   }
@@ -107,6 +110,7 @@ class Gemma4 final : public Model {
   Gemma4Config config_;
   StateShape state_shape_;
   std::shared_ptr<const weights::Checkpoint> checkpoint_;  // tables and stored weights view it
+  std::shared_ptr<const kernels::WeightMemory> memory_;    // the other weights are in it
   Backend& backend_;
   std::unique_ptr<kernels::Table> words_, layer_words_;
   std::unique_ptr<kernels::LinearWeights> layer_context_;

@@ -18,9 +18,7 @@ Result<std::unique_ptr<LmHead>> LmHead::Bind(const ModelSource& source, const Bi
   LATTICE_TRY(const HostTensor matrix, binder.Matrix(name, info.vocab, info.hidden));
   std::unique_ptr<LmHead> head(new LmHead(source, matrix, soft_cap));
   if (!source.stored) return head;
-  auto whole = head->Make(matrix);
-  if (!whole) return std::move(whole).error().Within(std::string(name));
-  head->whole_ = std::move(*whole);
+  LATTICE_TRY(head->whole_, binder.Prepare(name, matrix));
   std::call_once(head->whole_made_, [] {});
   return head;
 }
@@ -33,14 +31,11 @@ Result<std::unique_ptr<LmHead>> LmHead::Find(const ModelSource& source, const Bi
               "lm_head.weight", info, soft_cap);
 }
 
-Result<std::unique_ptr<kernels::LinearWeights>> LmHead::Make(const HostTensor& matrix) const {
-  return stored_ ? backend_.MakeStoredLinear({&matrix, 1}, {}, precision_)
-                 : backend_.MakeLinear({&matrix, 1}, {}, precision_);
-}
-
-/// In f32, which takes any weights: this cannot fail.
+/// In f32, which takes any weights: this cannot fail. A generator's is made already.
 const kernels::LinearWeights& LmHead::Whole() const {
-  std::call_once(whole_made_, [this] { whole_ = Make(matrix_).value(); });
+  std::call_once(whole_made_, [this] {
+    whole_ = backend_.MakeLinear({&matrix_, 1}, {}, kernels::Precision::kF32).value();
+  });
   return *whole_;
 }
 
@@ -54,7 +49,10 @@ void LmHead::RowLogits(const Buffer& hidden, std::span<const TokenId> ids, Buffe
     bytes.insert(bytes.end(), row.begin(), row.end());
   }
   const HostTensor rows{matrix_.dtype, ids.size(), matrix_.cols, bytes};
-  backend_.Linear(hidden, *Make(rows).value(), {}, logits);
+  kernels::ProcessWeightMemory memory;
+  const auto linear = stored_ ? backend_.MakeStoredLinear({&rows, 1}, {}, precision_, memory)
+                              : backend_.MakeLinear({&rows, 1}, {}, precision_);
+  backend_.Linear(hidden, *linear.value(), {}, logits);
 }
 
 const Buffer& LmHead::Logits(const Buffer& hidden, std::span<const TokenId> ids,

@@ -17,9 +17,9 @@ namespace lattice::models {
 /// cap(y) = c tanh(y / c).
 class LmHead {
  public:
-  /// W is the tensor `name` of `binder`; soft_cap 0: none. A generator computes with W where it
-  /// lies. Elsewhere W is as large as the embedding and most callers want none or two of its rows,
-  /// so it is packed, in f32, when the whole of it is asked for.
+  /// W is the tensor `name` of `binder`; soft_cap 0: none. A generator's W is made at once, of
+  /// weights as they are stored. Elsewhere W is as large as the embedding and most callers want
+  /// none or two of its rows, so it is packed, in f32, when the whole of it is asked for.
   static Result<std::unique_ptr<LmHead>> Bind(const ModelSource& source, const Binder& binder,
                                               std::string_view name, const ModelInfo& info,
                                               float soft_cap);
@@ -41,7 +41,6 @@ class LmHead {
         soft_cap_(soft_cap),
         stored_(source.stored),
         precision_(source.stored ? source.precision : kernels::Precision::kF32) {}
-  Result<std::unique_ptr<kernels::LinearWeights>> Make(const kernels::HostTensor& matrix) const;
   const kernels::LinearWeights& Whole() const;
   void RowLogits(const kernels::Buffer& hidden, std::span<const TokenId> ids,
                  kernels::Buffer& logits) const;

@@ -67,6 +67,7 @@ Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& path
                      .backend = &backend,
                      .precision = options.precision.value_or(as_stored),
                      .stored = stored,
+                     .memory = std::make_shared<kernels::ProcessWeightMemory>(),
                      .layout = files->layout()};
   if (stored) {
     source.fingerprint = Fingerprint(source.config, *source.checkpoint, source.precision);

@@ -68,7 +68,10 @@ class Qwen35 final : public Model {
 
  private:
   Qwen35(const ModelSource& source, Qwen35Config config)
-      : config_(std::move(config)), checkpoint_(source.checkpoint), backend_(*source.backend) {
+      : config_(std::move(config)),
+        checkpoint_(source.checkpoint),
+        memory_(source.memory),
+        backend_(*source.backend) {
     state_shape_ = DescribeHybrid(config_).state;
     state_shape_.fingerprint = source.fingerprint;
   }
@@ -88,6 +91,7 @@ class Qwen35 final : public Model {
   Qwen35Config config_;
   StateShape state_shape_;
   std::shared_ptr<const weights::Checkpoint> checkpoint_;  // tables and stored weights view it
+  std::shared_ptr<const kernels::WeightMemory> memory_;    // the other weights are in it
   Backend& backend_;
   std::unique_ptr<kernels::Table> words_;
   std::vector<HybridLayer> layers_;

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "kernels/api/buffer.h"
 #include "kernels/api/state.h"
+#include "kernels/api/weight_memory.h"
 #include "lattice/result.h"
 #include "numeric/dtype.h"
 
@@ -19,7 +21,7 @@ namespace lattice::kernels {
 ///   kInt8  weights in int8 with one f32 scale an output, activations quantised to 8 bits a row but
 ///          for the row's largest, which stays f32; sums exact in i32.
 /// Weights are read from whatever dtype the file has. For weights that are computed with as they
-/// lie (Backend::MakeStoredLinear):
+/// are stored (Backend::MakeStoredLinear):
 ///   kF32   the stored numbers and f32 activations.
 ///   kBf16  activations rounded to bf16; weights of a wider dtype too.
 ///   kInt8  activations quantised to 8 bits in blocks of 32 with one f32 scale each, against the
@@ -38,6 +40,9 @@ struct HostTensor {
   std::span<const std::byte> bytes;
   /// Row i is stored as row row_order[i]; empty: in order. Borrowed for a call.
   std::span<const std::uint32_t> row_order = {};
+  /// For MakeStoredLinear and MakeExperts: the values are kept in this block format, quantised when
+  /// the layer is made. CanQuantise(*store_as), or the dtype itself.
+  std::optional<Dtype> store_as = std::nullopt;
 };
 
 /// Rows `row[i]` of one table, i < n_tokens. One term of a sum of embeddings.
@@ -131,7 +136,7 @@ class Backend {
   /// "cpu avx512vnni ..., 2 threads", for people.
   virtual std::string Describe() const = 0;
 
-  // Preparation. Each copies what it needs, except MakeTable.
+  // Preparation. Each copies what it needs, except MakeTable and what its comment says.
 
   /// Stacks `matrices` (equal cols) on their output dimension: one product for several layers that
   /// read the same input. `biases` is empty or has one vector (its cols = the matrix's rows) for
@@ -139,16 +144,20 @@ class Backend {
   virtual Result<std::unique_ptr<LinearWeights>> MakeLinear(std::span<const HostTensor> matrices,
                                                             std::span<const HostTensor> biases,
                                                             Precision precision) = 0;
-  /// The same from weights that stay where they are: nothing is copied, their bytes must outlive
-  /// the layer. For generators, whose weights are most of their memory. Rows with a dtype of their
-  /// own are fine. kInvalidArgument when a block format's columns are not whole blocks.
+  /// The same from weights of about their size in the file. For generators, whose weights are most
+  /// of their memory. A matrix of a block format, in kInt8, and one with another format to be kept
+  /// in are laid out anew in pieces of `memory`, which must outlive the layer; the others stay
+  /// where they are, and their bytes must outlive it. Matrices may have different dtypes.
+  /// kInvalidArgument when a block format's columns are not whole blocks; kUnsupported and
+  /// kCorruptData when values cannot be quantised as asked.
   virtual Result<std::unique_ptr<LinearWeights>> MakeStoredLinear(
-      std::span<const HostTensor> matrices, std::span<const HostTensor> biases,
-      Precision precision) = 0;
-  /// Experts' gated feed-forward weights, as they lie: gate_up[e] [2n, inputs] (gates first),
-  /// down[e] [inputs, n].
+      std::span<const HostTensor> matrices, std::span<const HostTensor> biases, Precision precision,
+      WeightMemory& memory) = 0;
+  /// Experts' gated feed-forward weights: gate and up of an expert [n, inputs], down [inputs, n];
+  /// kept as those of MakeStoredLinear.
   virtual Result<std::unique_ptr<ExpertWeights>> MakeExperts(std::span<const ExpertTensors> experts,
-                                                             Precision precision) = 0;
+                                                             Precision precision,
+                                                             WeightMemory& memory) = 0;
   virtual Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) = 0;
   virtual std::unique_ptr<Vector> MakeVector(std::span<const float> values) = 0;
   virtual std::unique_ptr<Buffer> MakeBuffer() = 0;

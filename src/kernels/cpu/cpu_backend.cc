@@ -73,12 +73,14 @@ class CpuBackend : public Backend {
 
   Result<std::unique_ptr<LinearWeights>> MakeStoredLinear(std::span<const HostTensor> matrices,
                                                           std::span<const HostTensor> biases,
-                                                          Precision precision) override {
-    return MakeCpuStoredLinear(matrices, biases, precision, features_);
+                                                          Precision precision,
+                                                          WeightMemory& memory) override {
+    return MakeCpuStoredLinear(pool_, memory, matrices, biases, precision, features_);
   }
   Result<std::unique_ptr<ExpertWeights>> MakeExperts(std::span<const ExpertTensors> experts,
-                                                     Precision precision) override {
-    return MakeCpuExperts(experts, precision, features_);
+                                                     Precision precision,
+                                                     WeightMemory& memory) override {
+    return MakeCpuExperts(pool_, memory, experts, precision, features_);
   }
   void StoreKv(const Buffer& kv, std::size_t k_col, std::size_t v_col,
                std::span<const std::uint32_t> slots, KvPages& pages) override {

@@ -18,10 +18,6 @@ void Tile(const DotBlocksArgs& a, std::size_t i, std::size_t p) {
       for (__m512& c : panels) c = _mm512_setzero_ps();
     }
   }
-  if (kRows == 1 && kPanels == 1 && a.resume) {
-    for (std::size_t c = 0; c < kBlockChains; ++c)
-      chain[c][0][0] = _mm512_load_ps(a.carry + 16 * c);
-  }
   const BlockPanel* const w = a.w + p;
   const std::int8_t* const x = a.x.q + i * a.x.q_stride;
   const std::size_t n_blocks = a.x.n_blocks;
@@ -81,11 +77,6 @@ void Tile(const DotBlocksArgs& a, std::size_t i, std::size_t p) {
         to[r][v] = _mm512_fmadd_ps(min, _mm512_set1_ps(offset), to[r][v]);
       }
     }
-  }
-  if (kRows == 1 && kPanels == 1 && a.suspend) {
-    for (std::size_t c = 0; c < kBlockChains; ++c)
-      _mm512_store_ps(a.carry + 16 * c, chain[c][0][0]);
-    return;
   }
   for (std::size_t v = 0; v < kPanels; ++v) {
     const std::size_t first = (p + v) * kBlockPanelOutputs;

@@ -19,12 +19,6 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
       for (float32x4_t& part : c) part = vdupq_n_f32(0);
     }
   }
-  if (kRows == 1 && a.resume) {
-    for (std::size_t c = 0; c < kBlockChains; ++c) {
-      for (std::size_t v = 0; v < kRegisters; ++v)
-        chain[c][0][v] = vld1q_f32(a.carry + 16 * c + 4 * v);
-    }
-  }
   const std::int8_t* x = a.x.q + i * a.x.q_stride;
   const float* x_scale = a.x.scale + i * a.x.n_blocks;
   const std::int32_t* x_sums = a.x.half_sums + 2 * i * a.x.n_blocks;
@@ -64,13 +58,6 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
         if (a.has_min) to = vfmaq_f32(to, vld1q_f32(a.w->min + at), vdupq_n_f32(offset));
       }
     }
-  }
-  if (kRows == 1 && a.suspend) {
-    for (std::size_t c = 0; c < kBlockChains; ++c) {
-      for (std::size_t v = 0; v < kRegisters; ++v)
-        vst1q_f32(a.carry + 16 * c + 4 * v, chain[c][0][v]);
-    }
-    return;
   }
   for (std::size_t r = 0; r < kRows; ++r) {
     float y[kBlockPanelOutputs];

@@ -5,9 +5,6 @@ namespace {
 
 void Output(const DotBlocksArgs& a, std::size_t i, std::size_t j) {
   float chain[kBlockChains] = {};
-  for (std::size_t c = 0; a.resume && c < kBlockChains; ++c) {
-    chain[c] = a.carry[c * kBlockPanelOutputs + j];
-  }
   const std::int8_t* x = a.x.q + i * a.x.q_stride;
   for (std::size_t g = 0; g < a.k / a.group; ++g) {
     std::int32_t sum = 0, sum_of_x = 0;
@@ -21,10 +18,6 @@ void Output(const DotBlocksArgs& a, std::size_t i, std::size_t j) {
     float& c = chain[g % kBlockChains];
     c = __builtin_fmaf(static_cast<float>(sum), a.w->scale[at] * s, c);
     if (a.has_min) c = __builtin_fmaf(a.w->min[at], s * static_cast<float>(sum_of_x), c);
-  }
-  if (a.suspend) {
-    for (std::size_t c = 0; c < kBlockChains; ++c) a.carry[c * kBlockPanelOutputs + j] = chain[c];
-    return;
   }
   a.y[i * a.y_stride + j] = ((chain[0] + chain[1]) + (chain[2] + chain[3])) +
                             ((chain[4] + chain[5]) + (chain[6] + chain[7]));

@@ -4,9 +4,18 @@
 #include <cstdint>
 
 #include "kernels/cpu/quantise_blocks/variants.h"
-#include "kernels/cpu/unpack_blocks/variants.h"
 
 namespace lattice::kernels {
+
+/// Outputs of a panel, side by side.
+inline constexpr std::size_t kBlockPanelOutputs = 16;
+
+/// Sixteen rows of weights as small integers, w = scale * (q - zero) + min. 64-byte aligned.
+struct BlockPanel {
+  std::uint8_t* q = nullptr;  ///< [k / 4][16][4]
+  float* scale = nullptr;     ///< [k / group][16]
+  float* min = nullptr;       ///< [k / group][16]; written for formats that have it
+};
 
 /// Chains of additions that the groups of an output take turns in.
 inline constexpr std::size_t kBlockChains = 8;
@@ -32,11 +41,6 @@ struct DotBlocksArgs {
   std::int32_t zero = 0;
   bool has_min = false;
   std::size_t k = 0;  ///< a multiple of 32
-  /// One row and one panel may be computed in pieces of their inputs, each of whole rounds of
-  /// chains: [kBlockChains][16] between them, 64-byte aligned.
-  float* carry = nullptr;
-  bool resume = false;   ///< Chains start from carry.
-  bool suspend = false;  ///< Chains go to carry, nothing to y.
   float* y = nullptr;
   std::size_t y_stride = 0;
 };

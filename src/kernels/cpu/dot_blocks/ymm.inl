@@ -18,11 +18,6 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
   for (auto& rows : chain) {
     for (auto& c : rows) c[0] = c[1] = _mm256_setzero_ps();
   }
-  if (kRows == 1 && a.resume) {
-    for (std::size_t c = 0; c < kBlockChains; ++c) {
-      for (std::size_t v = 0; v < 2; ++v) chain[c][0][v] = _mm256_load_ps(a.carry + 16 * c + 8 * v);
-    }
-  }
   const std::int8_t* x = a.x.q + i * a.x.q_stride;
   const float* x_scale = a.x.scale + i * a.x.n_blocks;
   const std::int32_t* x_sums = a.x.half_sums + 2 * i * a.x.n_blocks;
@@ -60,12 +55,6 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
         }
       }
     }
-  }
-  if (kRows == 1 && a.suspend) {
-    for (std::size_t c = 0; c < kBlockChains; ++c) {
-      for (std::size_t v = 0; v < 2; ++v) _mm256_store_ps(a.carry + 16 * c + 8 * v, chain[c][0][v]);
-    }
-    return;
   }
   for (std::size_t r = 0; r < kRows; ++r) {
     alignas(32) float y[kBlockPanelOutputs];

@@ -84,8 +84,8 @@ struct ExpertScratch {
 
 CpuExperts::CpuExperts(std::vector<Expert> experts, const StoredKernels& kernels)
     : experts_(std::move(experts)),
-      inputs_(experts_[0].gate.matrix().cols()),
-      hidden_(experts_[0].gate.matrix().rows()),
+      inputs_(experts_[0].gate.cols()),
+      hidden_(experts_[0].gate.rows()),
       kernels_(kernels),
       outer_(inputs_),
       inner_(hidden_) {
@@ -220,16 +220,16 @@ void CpuExperts::Run(ThreadPool& pool, const CpuBuffer& x, const CpuBuffer& rout
           });
 }
 
-Result<std::unique_ptr<ExpertWeights>> MakeCpuExperts(std::span<const ExpertTensors> experts,
+Result<std::unique_ptr<ExpertWeights>> MakeCpuExperts(ThreadPool& pool, WeightMemory& memory,
+                                                      std::span<const ExpertTensors> experts,
                                                       Precision precision, CpuFeatures features) {
   if (experts.empty() || experts[0].gate.rows == 0 || experts[0].gate.cols == 0) {
     return Error{ErrorCode::kInvalidArgument, "a mixture without experts, inputs or outputs"};
   }
   const std::size_t hidden = experts[0].gate.rows, inputs = experts[0].gate.cols;
   const StoredKernels kernels(features);
-  const auto product = [&](const HostTensor& tensor) -> Result<StoredProduct> {
-    LATTICE_TRY(StoredMatrix matrix, StoredMatrix::Make(tensor));
-    return StoredProduct(std::move(matrix), precision, kernels);
+  const auto product = [&](const HostTensor& tensor) {
+    return StoredProduct::Make(pool, memory, tensor, precision, kernels);
   };
   std::vector<CpuExperts::Expert> all;
   all.reserve(experts.size());

@@ -6,6 +6,7 @@
 
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
+#include "kernels/api/weight_memory.h"
 #include "kernels/cpu/cpu_buffer.h"
 #include "kernels/cpu/stored/input_rows.h"
 #include "kernels/cpu/stored/stored_product.h"
@@ -14,8 +15,8 @@ namespace lattice::kernels {
 
 struct ExpertScratch;
 
-/// A mixture's experts, where their weights lie. An expert's weights are read once a call, whatever
-/// the number of tokens that chose it.
+/// A mixture's experts, each a StoredProduct or three. An expert's weights are read once a call,
+/// whatever the number of tokens that chose it.
 class CpuExperts : public ExpertWeights {
  public:
   struct Expert {
@@ -44,7 +45,8 @@ class CpuExperts : public ExpertWeights {
 };
 
 /// See Backend::MakeExperts. kInvalidArgument when shapes do not fit each other.
-Result<std::unique_ptr<ExpertWeights>> MakeCpuExperts(std::span<const ExpertTensors> experts,
+Result<std::unique_ptr<ExpertWeights>> MakeCpuExperts(ThreadPool& pool, WeightMemory& memory,
+                                                      std::span<const ExpertTensors> experts,
                                                       Precision precision, CpuFeatures features);
 
 }  // namespace lattice::kernels

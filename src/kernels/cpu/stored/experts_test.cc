@@ -63,7 +63,7 @@ class Mixture {
     for (std::size_t e = 0; e < kExperts; ++e) {
       tensors.push_back({gates_[e].tensor(), ups_[e].tensor(), downs_[e].tensor()});
     }
-    experts_ = MakeCpuExperts(tensors, precision, CpuFeatures::Detect()).value();
+    experts_ = MakeCpuExperts(pool_, memory_, tensors, precision, CpuFeatures::Detect()).value();
   }
 
   Floats Run(std::span<const float> x, std::span<const float> logits) {
@@ -107,6 +107,7 @@ class Mixture {
 
  private:
   ThreadPool pool_;
+  ProcessWeightMemory memory_;
   std::vector<RandomWeights> gates_, ups_, downs_;
   std::unique_ptr<ExpertWeights> experts_;
 };
@@ -158,7 +159,10 @@ TEST(ExpertsTest, BitsOfATokenDoNotDependOnTheOthersOrOnThreads) {
 TEST(ExpertsTest, ShapesThatDoNotFitAreRefused) {
   const RandomWeights wide(Dtype::kF32, 4, 8, 1), tall(Dtype::kF32, 8, 4, 1);
   const auto make = [](std::vector<ExpertTensors> experts) {
-    return MakeCpuExperts(experts, Precision::kF32, CpuFeatures::Detect()).has_value();
+    ThreadPool pool(1);
+    ProcessWeightMemory memory;
+    return MakeCpuExperts(pool, memory, experts, Precision::kF32, CpuFeatures::Detect())
+        .has_value();
   };
   const ExpertTensors good = {wide.tensor(), wide.tensor(), tall.tensor()};
   EXPECT_TRUE(make({good, good}));

@@ -5,6 +5,7 @@
 #include "kernels/cpu/dot_bf16/dot_bf16.h"
 #include "kernels/cpu/dot_blocks/dot_blocks.h"
 #include "kernels/cpu/dot_f32/dot_f32.h"
+#include "kernels/cpu/packed_blocks/packed_blocks.h"
 #include "kernels/cpu/quantise_blocks/quantise_blocks.h"
 #include "kernels/cpu/round_rows/round_rows.h"
 
@@ -18,6 +19,7 @@ struct StoredKernels {
         widen_row(SelectDotF32(features).widen),
         dot_bf16(FindDotBf16(features)),
         dot_blocks(SelectDotBlocks(features).run),
+        packed(SelectPackedBlocks(features).run),
         round_row(SelectRoundRow(features).run),
         quantise_blocks(SelectQuantiseBlocks(features).run),
         activations(SelectActivation(features)) {}
@@ -27,6 +29,7 @@ struct StoredKernels {
   WidenRowFn widen_row;
   const DotBf16Variant* dot_bf16;  ///< May be null: then bf16 products are those of dot_f32.
   DotBlocksFn dot_blocks;
+  const PackedBlocksFns* packed;
   RoundRowFn round_row;
   QuantiseBlocksFn quantise_blocks;
   const ActivationKernels& activations;

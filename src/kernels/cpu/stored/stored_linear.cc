@@ -59,7 +59,7 @@ class StoredLinear : public CpuLinear {
     for (const StoredProduct& product : products_) {
       plan_.Need(product.form());
       scratch_bytes_ = std::max(scratch_bytes_, product.ScratchBytes());
-      const std::size_t rows = product.matrix().rows();
+      const std::size_t rows = product.rows();
       for (std::size_t begin = 0; begin < rows; begin += kChunkOutputs) {
         chunks_.push_back({&product, begin, std::min(kChunkOutputs, rows - begin), col + begin});
       }
@@ -121,7 +121,8 @@ class StoredLinear : public CpuLinear {
 
 }  // namespace
 
-Result<std::unique_ptr<LinearWeights>> MakeCpuStoredLinear(std::span<const HostTensor> matrices,
+Result<std::unique_ptr<LinearWeights>> MakeCpuStoredLinear(ThreadPool& pool, WeightMemory& memory,
+                                                           std::span<const HostTensor> matrices,
                                                            std::span<const HostTensor> biases,
                                                            Precision precision,
                                                            CpuFeatures features) {
@@ -130,8 +131,9 @@ Result<std::unique_ptr<LinearWeights>> MakeCpuStoredLinear(std::span<const HostT
   std::vector<StoredProduct> products;
   products.reserve(matrices.size());
   for (const HostTensor& tensor : matrices) {
-    LATTICE_TRY(StoredMatrix matrix, StoredMatrix::Make(tensor));
-    products.emplace_back(std::move(matrix), precision, kernels);
+    LATTICE_TRY(StoredProduct product,
+                StoredProduct::Make(pool, memory, tensor, precision, kernels));
+    products.push_back(std::move(product));
   }
   const bool has_bias =
       std::ranges::any_of(biases, [](const HostTensor& bias) { return bias.cols != 0; });

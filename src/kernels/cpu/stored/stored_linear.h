@@ -4,12 +4,15 @@
 #include <span>
 
 #include "base/cpu_features.h"
+#include "base/thread_pool.h"
+#include "kernels/api/weight_memory.h"
 #include "kernels/cpu/linear/linear.h"
 
 namespace lattice::kernels {
 
-/// See Backend::MakeStoredLinear. Nothing is packed: the layer holds pointers and its bias.
-Result<std::unique_ptr<LinearWeights>> MakeCpuStoredLinear(std::span<const HostTensor> matrices,
+/// See Backend::MakeStoredLinear.
+Result<std::unique_ptr<LinearWeights>> MakeCpuStoredLinear(ThreadPool& pool, WeightMemory& memory,
+                                                           std::span<const HostTensor> matrices,
                                                            std::span<const HostTensor> biases,
                                                            Precision precision,
                                                            CpuFeatures features);

@@ -56,11 +56,13 @@ void Layer(benchmark::State& state, Dtype dtype, Precision precision) {
   // One row goes from layer to layer, so that weights come from memory.
   const std::size_t n_layers = m > 1 ? 1 : std::max<std::size_t>(1, kStreamBytes / layer_bytes);
   const AlignedBuffer memory = Repeated(dtype, n_layers * layer_bytes);
+  ProcessWeightMemory weights;
   std::vector<std::unique_ptr<LinearWeights>> layers;
   for (std::size_t i = 0; i < n_layers; ++i) {
     const HostTensor tensor = {dtype, n, k, {memory.data() + i * layer_bytes, layer_bytes}, {}};
     layers.push_back(
-        MakeCpuStoredLinear({&tensor, 1}, {}, precision, CpuFeatures::Detect()).value());
+        MakeCpuStoredLinear(pool, weights, {&tensor, 1}, {}, precision, CpuFeatures::Detect())
+            .value());
   }
   const std::vector<float> values = RandomFloats(m * k, 2);
   CpuBuffer x, y;

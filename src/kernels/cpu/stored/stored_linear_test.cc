@@ -11,6 +11,7 @@
 
 #include "kernels/cpu/stored/random_weights.h"
 #include "numeric/float16.h"
+#include "numeric/quantise_blocks.h"
 
 namespace lattice::kernels {
 namespace {
@@ -41,7 +42,8 @@ class Layer {
   Layer(std::span<const HostTensor> matrices, std::span<const HostTensor> biases,
         Precision precision, std::size_t n_threads, CpuFeatures features = CpuFeatures::Detect())
       : pool_(n_threads),
-        weights_(MakeCpuStoredLinear(matrices, biases, precision, features).value()) {}
+        weights_(
+            MakeCpuStoredLinear(pool_, memory_, matrices, biases, precision, features).value()) {}
 
   Floats Run(std::span<const float> x, Activation activation = Activation::kNone,
              std::span<const float> residual = {}) {
@@ -59,6 +61,7 @@ class Layer {
 
  private:
   ThreadPool pool_;
+  ProcessWeightMemory memory_;
   std::unique_ptr<LinearWeights> weights_;
 };
 
@@ -219,10 +222,113 @@ TEST(StoredLinearTest, ASubsetOfRowsMayBeTaken) {
   EXPECT_EQ(Layer({&tensor, 1}, {}, Precision::kF32, 1).Run(x), (Floats{all[9], all[2]}));
 }
 
+TEST(StoredLinearTest, WeightsKeptInAnotherFormatComputeAsIfTheFileHadIt) {
+  constexpr std::size_t kInputs = 96, kOutputs = 37, kRows = 6;
+  const RandomWeights weights(Dtype::kBf16, kOutputs, kInputs, 1);
+  const Floats x = RandomFloats(kRows * kInputs, 2);
+  std::vector<std::uint32_t> order(kOutputs);
+  for (std::size_t j = 0; j < kOutputs; ++j) {
+    order[j] = static_cast<std::uint32_t>(7 * j % kOutputs);
+  }
+  for (const Dtype dtype : kBlockDtypes) {
+    if (!CanQuantise(dtype)) continue;
+    std::vector<std::byte> bytes(StorageBytes(dtype, kOutputs * kInputs));
+    QuantiseBlocks(dtype, weights.Values(), bytes);
+    const HostTensor quantised = {dtype, kOutputs, kInputs, bytes, order};
+    HostTensor plain = weights.tensor();
+    plain.row_order = order;
+    plain.store_as = dtype;
+    for (const Precision precision : kPrecisions) {
+      EXPECT_EQ(Layer({&plain, 1}, {}, precision, 2).Run(x),
+                Layer({&quantised, 1}, {}, precision, 1).Run(x))
+          << DtypeName(dtype) << " precision " << static_cast<int>(precision);
+    }
+  }
+}
+
+// Pieces that a first start filled, for a second.
+class FilledMemory : public WeightMemory {
+ public:
+  explicit FilledMemory(bool filled) : filled_(filled) {}
+  Result<Piece> Take(std::size_t size_bytes, std::uint64_t tag) override {
+    if (!filled_) {
+      pieces.emplace_back(size_bytes);
+      tags.push_back(tag);
+    }
+    const std::size_t i = next_++ % pieces.size();
+    EXPECT_EQ(pieces[i].size(), size_bytes);
+    EXPECT_EQ(tags[i], tag);
+    return Piece{{pieces[i].data(), size_bytes}, filled_};
+  }
+  void Fill() { filled_ = true, next_ = 0; }
+  std::vector<AlignedBuffer> pieces;
+  std::vector<std::uint64_t> tags;
+
+ private:
+  bool filled_;
+  std::size_t next_ = 0;
+};
+
+TEST(StoredLinearTest, ASecondStartReadsNoWeights) {
+  constexpr std::size_t kInputs = 256;
+  const RandomWeights first(Dtype::kQ4K, 33, kInputs, 1), second(Dtype::kBf16, 5, kInputs, 2);
+  HostTensor tensors[] = {first.tensor(), second.tensor()};
+  tensors[1].store_as = Dtype::kQ8_0;
+  const Floats x = RandomFloats(kInputs, 3);
+  for (const Precision precision : {Precision::kInt8, Precision::kF32}) {
+    FilledMemory memory(false);
+    ThreadPool pool(2);
+    const auto run = [&](std::span<const HostTensor> matrices) {
+      const auto layer =
+          MakeCpuStoredLinear(pool, memory, matrices, {}, precision, CpuFeatures::Detect()).value();
+      CpuBuffer in, out;
+      in.Reshape(1, kInputs);
+      std::ranges::copy(x, in.data());
+      static_cast<const CpuLinear&>(*layer).Run(pool, in, {}, out);
+      return Floats(out.data(), out.data() + 38);
+    };
+    const Floats want = run(tensors);
+    EXPECT_EQ(memory.pieces.size(), precision == Precision::kInt8 ? 2u : 1u);
+    memory.Fill();
+    const RandomWeights other(Dtype::kBf16, 5, kInputs, 4);
+    HostTensor changed[] = {tensors[0], other.tensor()};
+    changed[1].store_as = Dtype::kQ8_0;
+    EXPECT_EQ(run(changed), want);
+  }
+}
+
+TEST(StoredLinearTest, ValuesThatCannotBeKeptAsAskedAreRefused) {
+  RandomWeights weights(Dtype::kF32, 3, 64, 1);
+  const auto code = [](HostTensor tensor, Dtype as, Precision precision) {
+    tensor.store_as = as;
+    ThreadPool pool(1);
+    ProcessWeightMemory memory;
+    const auto made =
+        MakeCpuStoredLinear(pool, memory, {&tensor, 1}, {}, precision, CpuFeatures::Detect());
+    return made ? ErrorCode::kInternal : made.error().code;
+  };
+  for (const Precision precision : kPrecisions) {
+    EXPECT_EQ(code(weights.tensor(), Dtype::kQ4K, precision), ErrorCode::kUnsupported);
+    EXPECT_EQ(code(weights.tensor(), Dtype::kBf16, precision), ErrorCode::kUnsupported);
+    for (const float bad : {NAN, INFINITY, 1e6f}) {
+      const RandomWeights source(Dtype::kF32, 3, 64, 1);
+      Floats values = source.Values();
+      values[100] = bad;
+      const HostTensor tensor = {Dtype::kF32, 3, 64, std::as_bytes(std::span(values))};
+      EXPECT_EQ(code(tensor, Dtype::kQ4_0, precision), ErrorCode::kCorruptData);
+    }
+    const RandomWeights odd(Dtype::kF32, 3, 48, 1);
+    EXPECT_EQ(code(odd.tensor(), Dtype::kQ4_0, precision), ErrorCode::kInvalidArgument);
+  }
+}
+
 TEST(StoredLinearTest, ShapesThatDoNotFitAreRefused) {
   const RandomWeights f32(Dtype::kF32, 4, 3, 1), q8(Dtype::kQ8_0, 4, 64, 1);
   const auto error = [](std::vector<HostTensor> matrices, std::vector<HostTensor> biases) {
-    const auto made = MakeCpuStoredLinear(matrices, biases, Precision::kF32, CpuFeatures::Detect());
+    ThreadPool pool(1);
+    ProcessWeightMemory memory;
+    const auto made =
+        MakeCpuStoredLinear(pool, memory, matrices, biases, Precision::kF32, CpuFeatures::Detect());
     return made ? "made" : made.error().message;
   };
   HostTensor good = f32.tensor(), block = q8.tensor();

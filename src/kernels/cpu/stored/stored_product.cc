@@ -49,11 +49,22 @@ std::size_t RowFloats(std::size_t inputs) { return (inputs + 15) / 16 * 16 + 16;
 
 }  // namespace
 
-StoredProduct::StoredProduct(StoredMatrix matrix, Precision precision, const StoredKernels& kernels)
-    : matrix_(std::move(matrix)), form_(FormOf(precision, matrix_.dtype(), kernels)) {
-  if (form_ != InputForm::kBlocks) return;
-  block_form_ = BlockFormOf(matrix_.dtype());
-  unpack_ = SelectUnpackBlocks(matrix_.dtype(), kernels.features);
+Result<StoredProduct> StoredProduct::Make(ThreadPool& pool, WeightMemory& memory,
+                                          const HostTensor& tensor, Precision precision,
+                                          const StoredKernels& kernels) {
+  LATTICE_TRY(StoredMatrix matrix, StoredMatrix::Make(tensor));
+  const Dtype dtype = tensor.store_as.value_or(tensor.dtype);
+  const InputForm form = FormOf(precision, dtype, kernels);
+  if (form != InputForm::kBlocks) {
+    if (dtype == tensor.dtype) return StoredProduct(std::move(matrix), form);
+    LATTICE_TRY(StoredMatrix quantised, QuantiseMatrix(pool, memory, matrix, dtype));
+    return StoredProduct(std::move(quantised), form);
+  }
+  LATTICE_TRY(const PackedMatrix packed, PackMatrix(pool, memory, matrix, dtype));
+  StoredProduct product(std::move(matrix), form);
+  product.packed_ = packed;
+  product.block_form_ = BlockFormOf(packed.format);
+  return product;
 }
 
 // Whether kernels read the weights where they lie.
@@ -73,11 +84,10 @@ bool StoredProduct::IsInPlace(std::size_t n_rows) const {
 }
 
 std::size_t StoredProduct::ScratchBytes() const {
-  const std::size_t k = matrix_.cols(), stride = RowFloats(k);
   if (form_ == InputForm::kBlocks) {
-    const std::size_t scale_bytes = k / block_form_.group * kBlockPanelOutputs * sizeof(float);
-    return kChunkOutputs / kBlockPanelOutputs * (k * kBlockPanelOutputs + 2 * scale_bytes);
+    return kChunkOutputs / kBlockPanelOutputs * PanelScratchBytes();
   }
+  const std::size_t stride = RowFloats(matrix_.cols());
   if (IsInPlace(std::numeric_limits<std::size_t>::max())) return 0;
   if (form_ == InputForm::kBf16) {
     return stride * sizeof(float) + kChunkOutputs * stride * sizeof(std::uint16_t);
@@ -146,89 +156,69 @@ ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, std::size_t b
   return weights;
 }
 
-// A panel of outputs [begin, begin + n) for the inputs [first_input, first_input + k), both whole
-// blocks.
-BlockPanel StoredProduct::Unpack(std::size_t begin, std::size_t n, std::size_t first_input,
-                                 std::size_t k, std::byte* scratch) const {
-  // The last row fills the panel. A short row is followed by that of the next panel in the caches,
-  // a long one by what comes next in it.
-  constexpr std::size_t kLongRowBytes = 4096, kAheadBytes = 1024;
-  const bool long_rows = matrix_.row_bytes() > kLongRowBytes;
-  const std::size_t skip = StorageBytes(matrix_.dtype(), first_input);
-  std::array<const std::byte*, 2 * kBlockPanelOutputs> rows;
-  for (std::size_t j = 0; j < kBlockPanelOutputs; ++j) {
-    const std::size_t next = std::min(begin + kBlockPanelOutputs + j, matrix_.rows() - 1);
-    rows[j] = matrix_.row(begin + std::min(j, n - 1)) + skip;
-    rows[kBlockPanelOutputs + j] = long_rows ? rows[j] + kAheadBytes : matrix_.row(next) + skip;
-  }
-  BlockPanel panel;
-  panel.q = reinterpret_cast<std::uint8_t*>(scratch);
-  panel.scale = reinterpret_cast<float*>(scratch + k * kBlockPanelOutputs);
-  panel.min = panel.scale + k / block_form_.group * kBlockPanelOutputs;
-  unpack_(rows.data(), k, panel);
-  return panel;
+std::size_t StoredProduct::PanelScratchBytes() const {
+  const std::size_t k = matrix_.cols();
+  return kBlockPanelOutputs * (k + 2 * k / block_form_.group * sizeof(float));
 }
 
-ChunkWeights StoredProduct::LoadPanels(std::size_t begin, std::size_t n, std::byte* scratch) const {
-  const std::size_t panel_bytes = ScratchBytes() / (kChunkOutputs / kBlockPanelOutputs);
+// Few rows are multiplied with the weights as they lie; for many each is unpacked once.
+ChunkWeights StoredProduct::LoadPacked(const StoredKernels& kernels, std::size_t begin,
+                                       std::size_t n, std::size_t n_rows,
+                                       std::byte* scratch) const {
+  const auto format = static_cast<std::size_t>(packed_.format);
+  const std::byte* panels = packed_.panels + begin / kBlockPanelOutputs * packed_.panel_bytes;
   ChunkWeights weights;
   weights.n = n;
-  for (std::size_t first = 0; first < n; first += kBlockPanelOutputs) {
-    weights.panels[first / kBlockPanelOutputs] =
-        Unpack(begin + first, std::min(kBlockPanelOutputs, n - first), 0, matrix_.cols(), scratch);
-    scratch += panel_bytes;
+  if (n_rows <= kPackedProductRows && kernels.packed->multiply[format] != nullptr) {
+    weights.packed = panels;
+    return weights;
+  }
+  const std::size_t k = matrix_.cols();
+  for (std::size_t p = 0; p * kBlockPanelOutputs < n; ++p, scratch += PanelScratchBytes()) {
+    BlockPanel& panel = weights.panels[p];
+    panel.q = reinterpret_cast<std::uint8_t*>(scratch);
+    panel.scale = reinterpret_cast<float*>(scratch + k * kBlockPanelOutputs);
+    panel.min = panel.scale + k / block_form_.group * kBlockPanelOutputs;
+    kernels.packed->unpack[format](panels + p * packed_.panel_bytes, k, panel);
   }
   return weights;
-}
-
-// Panels of a few inputs stay in L1, where larger ones would have to be fetched only to be written.
-void StoredProduct::MultiplyOneRow(const StoredKernels& kernels, const ChunkWeights& weights,
-                                   const QuantisedRows& x, float* y) const {
-  constexpr std::size_t kPieceInputs = 1024;  // whole blocks of any format, whole rounds of chains
-  const std::size_t k = matrix_.cols();
-  alignas(64) float carry[kBlockChains * kBlockPanelOutputs];
-  for (std::size_t first = 0; first < weights.n; first += kBlockPanelOutputs) {
-    const std::size_t n = std::min(kBlockPanelOutputs, weights.n - first);
-    for (std::size_t t = 0; t < k; t += kPieceInputs) {
-      const std::size_t n_inputs = std::min(kPieceInputs, k - t);
-      const BlockPanel panel = Unpack(weights.begin + first, n, t, n_inputs, weights.scratch);
-      QuantisedRows piece = x;
-      piece.q += t;
-      piece.scale += t / kInputBlock;
-      piece.offset += t / kInputBlock;
-      piece.sums += t / kInputBlock;
-      piece.half_sums += 2 * t / kInputBlock;
-      kernels.dot_blocks({.x = piece,
-                          .m = 1,
-                          .w = &panel,
-                          .n = n,
-                          .group = block_form_.group,
-                          .zero = block_form_.zero,
-                          .has_min = block_form_.has_min,
-                          .k = n_inputs,
-                          .carry = carry,
-                          .resume = t != 0,
-                          .suspend = t + n_inputs < k,
-                          .y = y + first,
-                          .y_stride = 0});
-    }
-  }
 }
 
 ChunkWeights StoredProduct::Load(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                                  std::size_t n_rows, std::byte* scratch) const {
   LATTICE_DCHECK(n <= kChunkOutputs && begin + n <= matrix_.rows());
-  if (form_ == InputForm::kBlocks && n_rows == 1) {
-    ChunkWeights weights;
-    weights.n = n;
-    weights.begin = begin;
-    weights.scratch = scratch;
-    return weights;
+  if (form_ == InputForm::kBlocks) {
+    LATTICE_DCHECK(begin % kBlockPanelOutputs == 0);
+    return LoadPacked(kernels, begin, n, n_rows, scratch);
   }
-  if (form_ == InputForm::kBlocks) return LoadPanels(begin, n, scratch);
   if (IsInPlace(n_rows)) return LoadInPlace(begin, n, *RowKindOf(matrix_.dtype()));
   if (form_ == InputForm::kBf16) return LoadBf16(kernels, begin, n, scratch);
   return LoadF32(kernels, begin, n, reinterpret_cast<float*>(scratch));
+}
+
+void StoredProduct::MultiplyBlocks(const StoredKernels& kernels, const ChunkWeights& weights,
+                                   const QuantisedRows& x, std::size_t n_rows, float* y,
+                                   std::size_t y_stride) const {
+  if (weights.packed != nullptr) {
+    kernels.packed->multiply[static_cast<std::size_t>(packed_.format)]({.x = x,
+                                                                        .m = n_rows,
+                                                                        .panels = weights.packed,
+                                                                        .n = weights.n,
+                                                                        .k = matrix_.cols(),
+                                                                        .y = y,
+                                                                        .y_stride = y_stride});
+    return;
+  }
+  kernels.dot_blocks({.x = x,
+                      .m = n_rows,
+                      .w = weights.panels.data(),
+                      .n = weights.n,
+                      .group = block_form_.group,
+                      .zero = block_form_.zero,
+                      .has_min = block_form_.has_min,
+                      .k = matrix_.cols(),
+                      .y = y,
+                      .y_stride = y_stride});
 }
 
 void StoredProduct::Multiply(const StoredKernels& kernels, const ChunkWeights& weights,
@@ -241,18 +231,7 @@ void StoredProduct::Multiply(const StoredKernels& kernels, const ChunkWeights& w
     rows.offset += row * rows.n_blocks;
     rows.sums += row * rows.n_blocks;
     rows.half_sums += 2 * row * rows.n_blocks;
-    if (weights.scratch != nullptr) return MultiplyOneRow(kernels, weights, rows, y);
-    kernels.dot_blocks({.x = rows,
-                        .m = n_rows,
-                        .w = weights.panels.data(),
-                        .n = weights.n,
-                        .group = block_form_.group,
-                        .zero = block_form_.zero,
-                        .has_min = block_form_.has_min,
-                        .k = matrix_.cols(),
-                        .y = y,
-                        .y_stride = y_stride});
-    return;
+    return MultiplyBlocks(kernels, weights, rows, n_rows, y, y_stride);
   }
   if (form_ == InputForm::kBf16) {
     kernels.dot_bf16->run({.x = x.bf16,

@@ -3,36 +3,39 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "kernels/cpu/stored/input_rows.h"
+#include "kernels/cpu/stored/packed_matrix.h"
 #include "kernels/cpu/stored/stored_kernels.h"
 #include "kernels/cpu/stored/stored_matrix.h"
-#include "kernels/cpu/unpack_blocks/unpack_blocks.h"
 
 namespace lattice::kernels {
 
 /// Outputs that a worker computes at a time.
 inline constexpr std::size_t kChunkOutputs = 32;
 
-/// A few outputs' weights, ready for the kernels: where they lie, or in scratch memory, widened or
-/// as panels of small integers.
+/// A few outputs' weights, ready for the kernels: where they lie, as rows or packed, or in scratch
+/// memory, widened or as panels of small integers.
 struct ChunkWeights {
   std::size_t n = 0;
   FloatRow kind = FloatRow::kF32;
   std::array<const std::byte*, kChunkOutputs + kRowsAhead> rows = {};
   std::array<BlockPanel, kChunkOutputs / kBlockPanelOutputs> panels = {};
-  /// For one row of x panels are made piece by piece, when they are multiplied.
-  std::size_t begin = 0;
-  std::byte* scratch = nullptr;
+  const std::byte* packed = nullptr;  ///< Multiplied as they lie packed; null: see the others.
 };
 
-/// A product x W^T with a matrix that stays where it lies. Bits of an output depend on its weights
-/// and its row of x only.
+/// A product x W^T with a matrix that stays where it lies, or was laid out anew in panels of blocks
+/// or in another format. Bits of an output depend on its weights and its row of x only.
 class StoredProduct {
  public:
-  StoredProduct(StoredMatrix matrix, Precision precision, const StoredKernels& kernels);
+  /// `memory` outlives the product. Errors of StoredMatrix::Make and PackMatrix.
+  static Result<StoredProduct> Make(ThreadPool& pool, WeightMemory& memory,
+                                    const HostTensor& tensor, Precision precision,
+                                    const StoredKernels& kernels);
 
-  const StoredMatrix& matrix() const { return matrix_; }
+  std::size_t rows() const { return matrix_.rows(); }
+  std::size_t cols() const { return matrix_.cols(); }
   InputForm form() const { return form_; }
 
   /// Scratch memory of Load for one chunk, whatever the number of rows; a multiple of 64.
@@ -46,6 +49,7 @@ class StoredProduct {
                 std::size_t row, std::size_t n_rows, float* y, std::size_t y_stride) const;
 
  private:
+  StoredProduct(StoredMatrix matrix, InputForm form) : matrix_(std::move(matrix)), form_(form) {}
   bool IsInPlace(std::size_t n_rows) const;
   void Widen(const StoredKernels& kernels, std::size_t row, std::span<float> out) const;
   ChunkWeights LoadInPlace(std::size_t begin, std::size_t n, FloatRow kind) const;
@@ -53,16 +57,17 @@ class StoredProduct {
                        float* scratch) const;
   ChunkWeights LoadBf16(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                         std::byte* scratch) const;
-  ChunkWeights LoadPanels(std::size_t begin, std::size_t n, std::byte* scratch) const;
-  BlockPanel Unpack(std::size_t begin, std::size_t n, std::size_t first_input, std::size_t k,
-                    std::byte* scratch) const;
-  void MultiplyOneRow(const StoredKernels& kernels, const ChunkWeights& weights,
-                      const QuantisedRows& x, float* y) const;
+  ChunkWeights LoadPacked(const StoredKernels& kernels, std::size_t begin, std::size_t n,
+                          std::size_t n_rows, std::byte* scratch) const;
+  std::size_t PanelScratchBytes() const;
+  void MultiplyBlocks(const StoredKernels& kernels, const ChunkWeights& weights,
+                      const QuantisedRows& x, std::size_t n_rows, float* y,
+                      std::size_t y_stride) const;
 
-  StoredMatrix matrix_;
+  StoredMatrix matrix_;  // of kBlocks its shape only: its bytes may be gone
   InputForm form_;
-  BlockForm block_form_;             // of kBlocks
-  UnpackBlocksFn unpack_ = nullptr;  // of kBlocks
+  BlockForm block_form_;  // of kBlocks
+  PackedMatrix packed_;   // of kBlocks
 };
 
 }  // namespace lattice::kernels
