@@ -5,7 +5,6 @@
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -185,11 +184,10 @@ std::string Table(const Report& report) {
 
 /// Bytes of weights that every token reads; 0 when that is not one number: a mixture reads the
 /// experts that it chooses. A table that only embeds is read a row at a time.
-Result<std::size_t> BytesPerToken(const std::filesystem::path& path) {
-  LATTICE_TRY(const auto checkpoint, weights::Checkpoint::Open(path));
+std::size_t BytesPerToken(const weights::Checkpoint& checkpoint) {
   std::size_t bytes = 0, table = 0;
   bool own_head = false;
-  for (const auto& [name, tensor] : checkpoint->tensors()) {
+  for (const auto& [name, tensor] : checkpoint.tensors()) {
     if (name.find("exps.") != name.npos || name.find(".experts.") != name.npos) return 0;
     own_head = own_head || name.ends_with("lm_head.weight") || name == "output.weight";
     const bool embeds = name.ends_with("embed_tokens.weight") || name == "token_embd.weight";
@@ -213,20 +211,17 @@ Status BenchGeneration(const GenerationBenchArguments& arguments, const AppConte
   LATTICE_TRY(const auto backend, MakeBackend(*pool, context));
   const auto start = Clock::now();
   LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
-  LATTICE_TRY(const auto precision, ParseComputePrecision(flags.precision));
-  LATTICE_TRY(const auto model,
-              models::LoadModel(found.path, *backend, {models::Purpose::kGenerate, precision}));
+  LATTICE_TRY(const auto model, models::LoadModel(*found.files, *backend, found.options));
   const std::chrono::duration<double> load = Clock::now() - start;
   // The base and the fork that goes on from it, each with a last page of its own.
   const std::size_t capacity = flags.context + 4 * kernels::kPageTokens;
   LATTICE_TRY(const auto store, models::SequenceStore::Make(model->state_shape(), *backend,
                                                             {found.use.kv_type, capacity}));
   Report report;
-  report.model = found.path.filename().string();
+  report.model = found.files->path().filename().string();
   report.n_threads = pool->n_threads();
   report.load_seconds = load.count();
-  LATTICE_TRY(const std::size_t bytes_per_token, BytesPerToken(found.path));
-  report.bytes_per_token = static_cast<double>(bytes_per_token);
+  report.bytes_per_token = static_cast<double>(BytesPerToken(*found.files->checkpoint()));
   Runner runner(*model, *backend);
   DepthBench bench(arguments, runner, context.stop);
   for (const std::size_t depth : arguments.depths) {

@@ -45,9 +45,8 @@ Result<chat::NamedTemplates> TemplatesOf(const weights::GgufMetadata& metadata,
   return templates;
 }
 
-Result<ModelTemplate> InGguf(const fs::path& file, const chat::TemplateChoice& choice) {
-  LATTICE_TRY(const auto checkpoint, weights::Checkpoint::Open(file));
-  const weights::GgufMetadata& metadata = *checkpoint->gguf();
+Result<ModelTemplate> InGguf(const fs::path& file, const weights::GgufMetadata& metadata,
+                             const chat::TemplateChoice& choice) {
   ModelTemplate found;
   LATTICE_TRY(auto templates, TemplatesOf(metadata, file));
   LATTICE_TRY(found.source, chat::ChooseTemplate(std::move(templates), choice, file.string()));
@@ -63,15 +62,27 @@ Result<ModelTemplate> InGguf(const fs::path& file, const chat::TemplateChoice& c
   return found;
 }
 
+Result<ModelTemplate> InFolder(const fs::path& folder, const chat::TemplateChoice& choice) {
+  ModelTemplate found;
+  LATTICE_TRY(found.tokens, chat::ReadSpecialTokens(folder));
+  LATTICE_TRY(auto templates, chat::FindChatTemplates(folder));
+  LATTICE_TRY(found.source, chat::ChooseTemplate(std::move(templates), choice, folder.string()));
+  return found;
+}
+
 }  // namespace
 
 Result<ModelTemplate> FindModelTemplate(const fs::path& model, const chat::TemplateChoice& choice) {
-  if (model.extension() == ".gguf") return InGguf(model, choice);
-  ModelTemplate found;
-  LATTICE_TRY(found.tokens, chat::ReadSpecialTokens(model));
-  LATTICE_TRY(auto templates, chat::FindChatTemplates(model));
-  LATTICE_TRY(found.source, chat::ChooseTemplate(std::move(templates), choice, model.string()));
-  return found;
+  if (model.extension() != ".gguf") return InFolder(model, choice);
+  LATTICE_TRY(const auto checkpoint, weights::Checkpoint::Open(model));
+  return InGguf(model, *checkpoint->gguf(), choice);
+}
+
+Result<ModelTemplate> FindModelTemplate(const models::ModelFiles& model,
+                                        const chat::TemplateChoice& choice) {
+  const weights::GgufMetadata* gguf = model.checkpoint()->gguf();
+  if (gguf == nullptr) return InFolder(model.path(), choice);
+  return InGguf(model.path(), *gguf, choice);
 }
 
 Result<chat::ChatTemplate> CompileTemplate(const fs::path& model, ModelTemplate found,

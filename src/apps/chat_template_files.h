@@ -7,6 +7,7 @@
 #include "chat/chat_template.h"
 #include "chat/template_source.h"
 #include "lattice/result.h"
+#include "models/model_files.h"
 
 namespace lattice::apps {
 
@@ -18,6 +19,9 @@ struct ModelTemplate {
 
 /// `model` is a folder or a .gguf file. Errors name file and key, or the templates that there are.
 Result<ModelTemplate> FindModelTemplate(const std::filesystem::path& model,
+                                        const chat::TemplateChoice& choice);
+/// The same of files that were opened before.
+Result<ModelTemplate> FindModelTemplate(const models::ModelFiles& model,
                                         const chat::TemplateChoice& choice);
 
 /// Compiles it; a model without one gets the fallback, and `log` says so.

@@ -226,9 +226,9 @@ Status Chat::RunLines() {
 Status RunChat(const Arguments& arguments, const AppContext& context) {
   LATTICE_TRY(TextEngine engine, OpenTextEngine(arguments.model, context));
   LATTICE_TRY(ModelTemplate found,
-              FindModelTemplate(engine.path, {.name = arguments.template_name}));
+              FindModelTemplate(*engine.files, {.name = arguments.template_name}));
   LATTICE_TRY(chat::ChatTemplate chat_template,
-              CompileTemplate(engine.path, std::move(found), context.Log()));
+              CompileTemplate(engine.files->path(), std::move(found), context.Log()));
   ChatSession session(engine, std::move(chat_template));
   session.generation() = MakeGenerationOptions(arguments.sampling, engine.model->defaults);
   if (arguments.no_think) session.thinking().enabled = false;

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,9 +15,13 @@
 #include "apps/progress_bar.h"
 #include "apps/text_engine.h"
 #include "base/cpu_features.h"
+#include "base/mapped_file.h"
 #include "base/thread_pool.h"
 #include "hub/hub.h"
+#include "models/model_files.h"
 #include "models/model_plan.h"
+#include "models/packed_weights.h"
+#include "models/weight_cache.h"
 
 namespace lattice::apps {
 namespace {
@@ -82,8 +85,33 @@ Result<boost::json::object> Measure(const Arguments& arguments, const AppContext
   return report;
 }
 
+/// What earlier starts left of the model, looked at byte by byte.
+boost::json::object PackedWeights(const models::ModelFiles& files, const AppContext& context) {
+  const std::filesystem::path folder = WeightCacheFolder(context);
+  const models::PackedPlace place = models::PlaceOfPacked(models::SourceOf(files, {}), folder);
+  boost::json::object report = {{"kept", context.environment.keep_packed},
+                                {"folder", folder.string()},
+                                {"folder_bytes", models::WeightCache(folder).SizeBytes()}};
+  if (place.file.empty()) {
+    report["state"] = "not needed: float weights are computed with where they lie";
+    return report;
+  }
+  report["file"] = place.file.filename().string();
+  const auto mapped = MappedFile::Open(place.file);
+  if (!mapped) {
+    report["state"] = "made by the next start";
+    return report;
+  }
+  report["file_bytes"] = mapped->bytes().size();
+  const Status whole = models::CheckWeightFile(mapped->bytes());
+  report["state"] = whole ? "whole" : "damaged, remove it: " + whole.error().message;
+  return report;
+}
+
 /// The memory that a generator will take, by its files' headers alone.
-Result<boost::json::object> Plan(const Arguments& arguments, const models::ModelPlan& plan) {
+Result<boost::json::object> Plan(const Arguments& arguments, const AppContext& context,
+                                 const models::ModelFiles& files) {
+  const models::ModelPlan plan = models::PlanOf(files);
   models::ModelUse use;
   LATTICE_TRY(use.kv_type, ParseKvType(arguments.kv_type));
   use.n_tokens = arguments.context != 0 ? arguments.context : plan.info.max_tokens;
@@ -103,26 +131,27 @@ Result<boost::json::object> Plan(const Arguments& arguments, const models::Model
                                 {"available_bytes", available},
                                 {"fits", fits.has_value()}};
   if (!fits) report["why_not"] = fits.error().message;
+  report["packed_weights"] = PackedWeights(files, context);
   return report;
 }
 
-/// Absent for what embeds: a sentence-transformers folder, or a model without a language head.
-Result<std::optional<models::ModelPlan>> GeneratorPlan(const std::filesystem::path& path) {
+/// Null for what embeds: a sentence-transformers folder, or a model without a language head.
+Result<std::shared_ptr<const models::ModelFiles>> GeneratorFiles(
+    const std::filesystem::path& path) {
+  std::shared_ptr<const models::ModelFiles> files;
   std::error_code ignored;
-  if (std::filesystem::exists(path / "modules.json", ignored)) {
-    return std::optional<models::ModelPlan>();
-  }
-  LATTICE_TRY(models::ModelPlan plan, models::PlanModel(path));
-  if (!plan.info.has_lm_head) return std::optional<models::ModelPlan>();
-  return std::optional(std::move(plan));
+  if (std::filesystem::exists(path / "modules.json", ignored)) return files;
+  LATTICE_TRY(files, models::ModelFiles::Open(path));
+  if (!files->description().info.has_lm_head) files = nullptr;
+  return files;
 }
 
 Result<boost::json::object> Describe(const Arguments& arguments, const AppContext& context) {
   LATTICE_TRY(const hub::ResolvedModel found,
               hub::Resolve(arguments.embedding.model, context.Hub()));
-  LATTICE_TRY(const auto plan, GeneratorPlan(found.path));
-  if (!plan) return Measure(arguments, context);
-  return Plan(arguments, *plan);
+  LATTICE_TRY(const auto files, GeneratorFiles(found.path));
+  if (files == nullptr) return Measure(arguments, context);
+  return Plan(arguments, context, *files);
 }
 
 std::string Lines(const boost::json::object& report, const std::string& indent) {

@@ -8,6 +8,8 @@
 
 #include "apps/model_json.h"
 #include "apps/progress_bar.h"
+#include "apps/text_engine.h"
+#include "models/weight_cache.h"
 
 namespace lattice::apps {
 namespace {
@@ -60,7 +62,11 @@ Status ListCached(const AppContext& context, bool json) {
     return Print("No models in " + cache.root().string() +
                  ". Fetch one: lattice pull all-minilm-l6-v2\n");
   }
-  return Print(Table(rows));
+  std::string text = Table(rows);
+  if (const std::uint64_t packed = models::WeightCache(WeightCacheFolder(context)).SizeBytes()) {
+    text += "and " + ByteText(packed) + " of packed weights; to remove them: lattice rm --packed\n";
+  }
+  return Print(text);
 }
 
 }  // namespace

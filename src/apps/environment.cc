@@ -41,6 +41,12 @@ std::filesystem::path CacheFolder() {
 Result<Environment> ReadEnvironment() {
   Environment environment;
   environment.model_cache = CacheFolder();
+  const std::string keep = Variable("LATTICE_WEIGHT_CACHE");
+  if (!keep.empty() && keep != "auto" && keep != "off") {
+    return Error{ErrorCode::kInvalidArgument,
+                 "LATTICE_WEIGHT_CACHE must be auto or off, not '" + keep + "'"};
+  }
+  environment.keep_packed = keep != "off";
   LATTICE_TRY(environment.offline, Switch("LATTICE_OFFLINE"));
   environment.hub_endpoint = Variable("HF_ENDPOINT");
   environment.hub_token = Variable("HF_TOKEN");

@@ -10,6 +10,7 @@ namespace lattice::apps {
 /// What the programs take from environment variables. Nothing else in the project reads them.
 struct Environment {
   std::filesystem::path model_cache;  ///< LATTICE_MODEL_CACHE, else ~/.lattice/models.
+  bool keep_packed = true;            ///< LATTICE_WEIGHT_CACHE: auto, or off.
   bool offline = false;               ///< LATTICE_OFFLINE: 1, true, yes or on.
   std::string hub_endpoint;           ///< HF_ENDPOINT; empty: the public hub.
   std::string hub_token;              ///< HF_TOKEN.

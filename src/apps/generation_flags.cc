@@ -50,6 +50,10 @@ void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags) {
       ->type_name("N");
   arguments.add_option("-t,--threads", flags.threads, "Worker threads (all processors)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1024}));
+  arguments
+      .add_option("--weight-cache", flags.weight_cache,
+                  "Keep packed weights for the next start: auto (where there is room), off")
+      ->check(CLI::IsMember({"auto", "off"}));
 }
 
 void DeclareSamplingFlags(CLI::App& arguments, SamplingFlags& flags) {

@@ -59,11 +59,19 @@ Result<std::unique_ptr<kernels::Backend>> MakeBackend(ThreadPool& pool, const Ap
   return kernels::MakeCpuBackend(pool, features);
 }
 
+std::filesystem::path WeightCacheFolder(const AppContext& context) {
+  return context.environment.model_cache / "packed";
+}
+
 Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppContext& context) {
   const std::string name = flags.model.empty() ? std::string(hub::kDefaultChatModel) : flags.model;
   LATTICE_TRY(const hub::ResolvedModel resolved, hub::Resolve(name, context.Hub()));
-  LATTICE_TRY(models::ModelPlan plan, models::PlanModel(resolved.path));
-  FoundTextModel found{resolved.path, std::move(plan), {}};
+  LATTICE_TRY(auto files, models::ModelFiles::Open(resolved.path));
+  FoundTextModel found{files, models::PlanOf(*files), {}, {}};
+  LATTICE_TRY(found.options.precision, ParseComputePrecision(flags.precision));
+  const bool keep =
+      flags.weight_cache.empty() ? context.environment.keep_packed : flags.weight_cache == "auto";
+  if (keep) found.options.weight_cache = WeightCacheFolder(context);
   LATTICE_TRY(found.use.kv_type, ParseKvType(flags.kv_type));
   auto chosen = ChooseContext(flags.context, AvailableMemory(), found);
   if (!chosen) return std::move(chosen).error().Within(name);
@@ -71,10 +79,8 @@ Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppConte
 }
 
 Result<std::unique_ptr<engine::TextModel>> LoadFound(const FoundTextModel& found,
-                                                     const TextModelFlags& flags,
                                                      kernels::Backend& backend) {
-  LATTICE_TRY(const auto precision, ParseComputePrecision(flags.precision));
-  LATTICE_TRY(engine::TextModel model, engine::LoadTextModel(found.path, backend, precision));
+  LATTICE_TRY(engine::TextModel model, engine::LoadTextModel(*found.files, backend, found.options));
   return std::make_unique<engine::TextModel>(std::move(model));
 }
 
@@ -82,7 +88,7 @@ Result<std::unique_ptr<engine::TextModel>> OpenTextModel(const TextModelFlags& f
                                                          const AppContext& context,
                                                          kernels::Backend& backend) {
   LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
-  return LoadFound(found, flags, backend);
+  return LoadFound(found, backend);
 }
 
 Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext& context) {
@@ -90,8 +96,8 @@ Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext&
   opened.pool = MakePool(flags.threads);
   LATTICE_TRY(opened.backend, MakeBackend(*opened.pool, context));
   LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
-  opened.path = found.path;
-  LATTICE_TRY(opened.model, LoadFound(found, flags, *opened.backend));
+  opened.files = found.files;
+  LATTICE_TRY(opened.model, LoadFound(found, *opened.backend));
   LATTICE_TRY(engine::ContextCache cache,
               engine::ContextCache::Make(*opened.model->model, *opened.backend, found.use.kv_type,
                                          {.max_tokens = found.use.n_tokens}));

@@ -13,6 +13,7 @@
 #include "engine/generator.h"
 #include "engine/text_model.h"
 #include "kernels/api/backend.h"
+#include "models/model_files.h"
 #include "models/model_plan.h"
 
 namespace lattice::apps {
@@ -24,17 +25,20 @@ Result<std::unique_ptr<kernels::Backend>> MakeBackend(ThreadPool& pool, const Ap
 
 /// A generator that has been found on this machine, or fetched, but not loaded.
 struct FoundTextModel {
-  std::filesystem::path path;
+  std::shared_ptr<const models::ModelFiles> files;
   models::ModelPlan plan;
   models::ModelUse use;  ///< With the context that the flags ask for, or the longest that fits.
+  models::LoadOptions options;
 };
+
+/// Where packed weights are kept.
+std::filesystem::path WeightCacheFolder(const AppContext& context);
 
 /// kResourceExhausted, with the plan in numbers, when it cannot fit in this machine's memory;
 /// kInvalidArgument for a context longer than the model reads.
 Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppContext& context);
 
 Result<std::unique_ptr<engine::TextModel>> LoadFound(const FoundTextModel& found,
-                                                     const TextModelFlags& flags,
                                                      kernels::Backend& backend);
 /// Finds and loads.
 Result<std::unique_ptr<engine::TextModel>> OpenTextModel(const TextModelFlags& flags,
@@ -44,7 +48,7 @@ Result<std::unique_ptr<engine::TextModel>> OpenTextModel(const TextModelFlags& f
 /// A generator with memory for one conversation, ready to answer; the members are in the order in
 /// which they need each other.
 struct TextEngine {
-  std::filesystem::path path;
+  std::shared_ptr<const models::ModelFiles> files;
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<kernels::Backend> backend;
   std::unique_ptr<engine::TextModel> model;

@@ -11,7 +11,7 @@
 namespace lattice {
 namespace {
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
-}
+}  // namespace
 
 AlignedBuffer::AlignedBuffer(std::size_t size_bytes) : size_(size_bytes) {
   if (size_bytes == 0) return;
@@ -25,6 +25,25 @@ AlignedBuffer::AlignedBuffer(std::size_t size_bytes) : size_(size_bytes) {
 #endif
 }
 
-AlignedBuffer::~AlignedBuffer() { std::free(data_); }
+// Not calloc: it clears what was in use before, and hands that out first.
+AlignedBuffer AlignedBuffer::Zeroed(std::size_t size_bytes) {
+  AlignedBuffer buffer;
+  if (size_bytes == 0) return buffer;
+  void* data =
+      mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) throw std::bad_alloc();
+  buffer.data_ = static_cast<std::byte*>(data);
+  buffer.size_ = size_bytes;
+  buffer.is_mapped_ = true;
+  return buffer;
+}
+
+AlignedBuffer::~AlignedBuffer() {
+  if (is_mapped_) {
+    munmap(data_, size_);
+  } else {
+    std::free(data_);
+  }
+}
 
 }  // namespace lattice

@@ -12,11 +12,16 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(std::size_t size_bytes);
+  /// All zeros, in pages of its own: the system gives memory only where it is written to.
+  static AlignedBuffer Zeroed(std::size_t size_bytes);
   AlignedBuffer(AlignedBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        is_mapped_(other.is_mapped_) {}
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(is_mapped_, other.is_mapped_);
     return *this;
   }
   ~AlignedBuffer();
@@ -38,6 +43,7 @@ class AlignedBuffer {
  private:
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  bool is_mapped_ = false;
 };
 
 }  // namespace lattice

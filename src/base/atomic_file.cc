@@ -1,17 +1,22 @@
 #include "base/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <string_view>
+#include <system_error>
 
 #include "base/files.h"
 
 namespace lattice {
 namespace {
+
+constexpr std::string_view kTemporary = ".tmp-";
 
 Error SystemError(const std::filesystem::path& file, const char* doing) {
   const int code = errno;
@@ -30,9 +35,13 @@ Result<AtomicFile> AtomicFile::Create(const std::filesystem::path& file) {
   // Not mkostemp: its files are for their owner alone, and the user's umask should decide.
   std::random_device random;
   for (int tries = 0;; ++tries) {
-    std::string temporary = file.string() + ".tmp-" + std::to_string(random());
+    std::string temporary = file.string() + std::string(kTemporary) + std::to_string(random());
     const int fd = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) return AtomicFile(file, std::move(temporary), fd);
+    if (fd >= 0) {
+      // Where a file system knows no locks, others may take it for abandoned: Commit would fail.
+      static_cast<void>(flock(fd, LOCK_EX | LOCK_NB));
+      return AtomicFile(file, std::move(temporary), fd);
+    }
     if (errno != EEXIST || tries == 100) return SystemError(file, "create a temporary file beside");
   }
 }
@@ -84,6 +93,18 @@ Status AtomicFile::Commit() {
   // fail: the new file is in place.
   static_cast<void>(SyncFolder(file_.has_parent_path() ? file_.parent_path() : "."));
   return Ok();
+}
+
+void RemoveAbandonedFiles(const std::filesystem::path& folder) {
+  std::error_code code;
+  std::filesystem::directory_iterator at(folder, code);
+  for (; !code && at != std::filesystem::directory_iterator(); at.increment(code)) {
+    if (at->path().filename().native().find(kTemporary) == std::string::npos) continue;
+    const int fd = open(at->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) continue;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(at->path().c_str());
+    close(fd);
+  }
 }
 
 }  // namespace lattice

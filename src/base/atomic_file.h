@@ -13,7 +13,8 @@ namespace lattice {
 
 /// A file that is written beside its final place and moved there whole: readers see the old bytes
 /// or the new, never a mixture, and a mapping of the old file stays intact. Move-only; without
-/// Commit nothing remains.
+/// Commit nothing remains. The temporary file is locked (flock) while it is written:
+/// RemoveAbandonedFiles knows by that which ones nobody will finish.
 class AtomicFile {
  public:
   /// kInvalidArgument when the folder does not exist or may not be written, or when `file` is there
@@ -49,5 +50,8 @@ class AtomicFile {
   std::string temporary_;
   int fd_ = -1;
 };
+
+/// Removes the temporary files in `folder` whose writers are gone: a killed process leaves one.
+void RemoveAbandonedFiles(const std::filesystem::path& folder);
 
 }  // namespace lattice

@@ -31,6 +31,7 @@ Result<InputFile> InputFile::Open(const std::filesystem::path& file) {
     return Error{ErrorCode::kInvalidArgument, file.string() + " is not a regular file"};
   }
   opened.size_ = static_cast<std::size_t>(info.st_size);
+  opened.modified_ns_ = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
   return opened;
 }
 

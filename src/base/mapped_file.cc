@@ -14,13 +14,15 @@ namespace lattice {
 
 Result<MappedFile> MappedFile::Open(const std::filesystem::path& file) {
   LATTICE_TRY(const InputFile opened, InputFile::Open(file));
-  if (opened.size() == 0) return MappedFile(nullptr, 0);  // mmap refuses empty mappings
+  if (opened.size() == 0) {
+    return MappedFile(nullptr, 0, opened.modified_ns());  // mmap refuses empty mappings
+  }
   void* data = mmap(nullptr, opened.size(), PROT_READ, MAP_SHARED, opened.descriptor(), 0);
   if (data == MAP_FAILED) {
     return Error{ErrorCode::kInvalidArgument,
                  "cannot map " + file.string() + ": " + std::strerror(errno)};
   }
-  return MappedFile(static_cast<const std::byte*>(data), opened.size());
+  return MappedFile(static_cast<const std::byte*>(data), opened.size(), opened.modified_ns());
 }
 
 MappedFile::~MappedFile() {

@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "engine/text_score.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "models/model_files.h"
 #include "weights/checkpoint.h"
 
 namespace lattice::engine {
@@ -23,7 +24,9 @@ class GeneratorTest : public testing::TestWithParam<const char*> {
   void SetUp() override {
     folder_ = std::filesystem::path(LATTICE_FIXTURES) / GetParam();
     backend_ = kernels::MakeCpuBackend(pool_, CpuFeatures::Detect());
-    auto model = LoadTextModel(folder_, *backend_, kernels::Precision::kF32);
+    const auto files = models::ModelFiles::Open(folder_);
+    ASSERT_TRUE(files) << files.error().message;
+    auto model = LoadTextModel(**files, *backend_, {.precision = kernels::Precision::kF32});
     ASSERT_TRUE(model) << model.error().message;
     model_ = std::make_unique<TextModel>(std::move(model).value());
     generator_ = std::make_unique<Generator>(*model_, *backend_);

@@ -1,9 +1,11 @@
 #include "engine/text_model.h"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "decoding/gguf_vocabulary.h"
+#include "models/model_files.h"
 #include "weights/checkpoint.h"
 
 namespace lattice::engine {
@@ -20,11 +22,17 @@ std::string NameOf(const fs::path& path) {
   return name.filename().string();
 }
 
-Status ReadGgufParts(const fs::path& path, TextModel& model) {
-  LATTICE_TRY(const auto checkpoint, weights::Checkpoint::Open(path));
-  LATTICE_TRY(model.tokenizer, decoding::MakeGgufTokenizer(*checkpoint->gguf()));
-  LATTICE_TRY(model.defaults, ReadGenerationDefaults(*checkpoint->gguf()));
-  return Ok();
+using TokenizerResult = Result<std::shared_ptr<const tokenizers::Tokenizer>>;
+
+TokenizerResult ReadTokenizer(const models::ModelFiles& files) {
+  const weights::GgufMetadata* gguf = files.checkpoint()->gguf();
+  return gguf != nullptr ? decoding::MakeGgufTokenizer(*gguf)
+                         : tokenizers::Tokenizer::FromFolder(files.path());
+}
+
+Result<GenerationDefaults> ReadDefaults(const models::ModelFiles& files) {
+  const weights::GgufMetadata* gguf = files.checkpoint()->gguf();
+  return gguf != nullptr ? ReadGenerationDefaults(*gguf) : ReadGenerationDefaults(files.path());
 }
 
 /// Ids from files of another model would be read out of bounds.
@@ -50,23 +58,21 @@ Result<std::shared_ptr<const tokenizers::Tokenizer>> LoadTokenizer(const fs::pat
   return decoding::MakeGgufTokenizer(*checkpoint->gguf());
 }
 
-Result<TextModel> LoadTextModel(const fs::path& path, kernels::Backend& backend,
-                                std::optional<kernels::Precision> precision) {
-  TextModel model;
-  model.name = NameOf(path);
-  LATTICE_TRY(model.model,
-              models::LoadModel(path, backend, {models::Purpose::kGenerate, precision}));
-  if (!model.model->info().has_lm_head) {
+Result<TextModel> LoadTextModel(const models::ModelFiles& files, kernels::Backend& backend,
+                                const models::LoadOptions& options) {
+  if (!files.description().info.has_lm_head) {
     return Error{ErrorCode::kUnsupported,
-                 path.string() + ": a " + model.model->info().architecture +
+                 files.path().string() + ": a " + files.description().info.architecture +
                      " model without a language-model head generates nothing"};
   }
-  if (IsGguf(path)) {
-    LATTICE_TRY_VOID(ReadGgufParts(path, model));
-  } else {
-    LATTICE_TRY(model.tokenizer, tokenizers::Tokenizer::FromFolder(path));
-    LATTICE_TRY(model.defaults, ReadGenerationDefaults(path));
-  }
+  // A large vocabulary takes as long as the weights: side by side.
+  std::future<TokenizerResult> tokenizer =
+      std::async(std::launch::async, [&files] { return ReadTokenizer(files); });
+  TextModel model;
+  model.name = NameOf(files.path());
+  LATTICE_TRY(model.model, models::LoadModel(files, backend, options));
+  LATTICE_TRY(model.defaults, ReadDefaults(files));
+  LATTICE_TRY(model.tokenizer, tokenizer.get());
   LATTICE_TRY_VOID(CheckStopIds(model));
   return model;
 }

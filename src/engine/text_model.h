@@ -25,11 +25,11 @@ struct TextModel {
   std::size_t n_tokens() const;
 };
 
-/// `path` is a folder with config.json, weights and tokenizer files, or a .gguf file, which holds
-/// its tokenizer. `backend` must outlive the model. kUnsupported for a model that generates
+/// The files of a folder with config.json, weights and tokenizer files, or of a .gguf file, which
+/// holds its tokenizer. `backend` must outlive the model. kUnsupported for a model that generates
 /// nothing.
-Result<TextModel> LoadTextModel(const std::filesystem::path& path, kernels::Backend& backend,
-                                std::optional<kernels::Precision> precision);
+Result<TextModel> LoadTextModel(const models::ModelFiles& files, kernels::Backend& backend,
+                                const models::LoadOptions& options);
 
 /// The tokenizer of such a path alone.
 Result<std::shared_ptr<const tokenizers::Tokenizer>> LoadTokenizer(

@@ -3,6 +3,7 @@
 #include "models/families.h"
 #include "models/fingerprint.h"
 #include "models/model_files.h"
+#include "models/packed_weights.h"
 
 namespace lattice::models {
 namespace {
@@ -48,33 +49,46 @@ Result<const Family*> FindFamily(const JsonView& config) {
                                             std::string(name) + "'; known: " + known};
 }
 
+ModelSource SourceOf(const ModelFiles& files, const LoadOptions& options) {
+  // What keeps no state reads whole texts, whatever it is loaded for.
+  const bool generates = !files.description().state.layers.empty();
+  const bool stored = generates && options.purpose == Purpose::kGenerate;
+  const kernels::Precision as_stored =
+      stored ? kernels::Precision::kInt8 : kernels::Precision::kF32;
+  ModelSource source{.config = files.config(),
+                     .checkpoint = files.checkpoint(),
+                     .precision = options.precision.value_or(as_stored),
+                     .stored = stored,
+                     .memory = {},
+                     .layout = files.layout()};
+  if (stored) {
+    source.fingerprint = Fingerprint(source.config, *source.checkpoint, source.precision);
+  }
+  return source;
+}
+
+Result<std::shared_ptr<const Model>> LoadModel(const ModelFiles& files, kernels::Backend& backend,
+                                               const LoadOptions& options) {
+  const ModelInfo& info = files.description().info;
+  if (info.needs_state && options.purpose == Purpose::kEmbed) {
+    return Error{ErrorCode::kUnsupported, files.path().string() + ": a " + info.architecture +
+                                              " model does not read whole texts"};
+  }
+  ModelSource source = SourceOf(files, options);
+  const std::shared_ptr<WeightFile> memory = OpenPacked(source, options.weight_cache);
+  source.backend = &backend;
+  source.memory = memory;
+  auto model = files.family().load(source);
+  if (!model) return std::move(model).error().Within(files.path().string());
+  memory->Finish();
+  return model;
+}
+
 Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& path,
                                                kernels::Backend& backend,
                                                const LoadOptions& options) {
   LATTICE_TRY(const auto files, ModelFiles::Open(path));
-  // What keeps no state reads whole texts, whatever it is loaded for.
-  const bool generates = !files->description().state.layers.empty();
-  const ModelInfo& info = files->description().info;
-  if (info.needs_state && options.purpose == Purpose::kEmbed) {
-    return Error{ErrorCode::kUnsupported,
-                 path.string() + ": a " + info.architecture + " model does not read whole texts"};
-  }
-  const bool stored = generates && options.purpose == Purpose::kGenerate;
-  const kernels::Precision as_stored =
-      stored ? kernels::Precision::kInt8 : kernels::Precision::kF32;
-  ModelSource source{.config = files->config(),
-                     .checkpoint = files->checkpoint(),
-                     .backend = &backend,
-                     .precision = options.precision.value_or(as_stored),
-                     .stored = stored,
-                     .memory = std::make_shared<kernels::ProcessWeightMemory>(),
-                     .layout = files->layout()};
-  if (stored) {
-    source.fingerprint = Fingerprint(source.config, *source.checkpoint, source.precision);
-  }
-  auto model = files->family().load(source);
-  if (!model) return std::move(model).error().Within(path.string());
-  return model;
+  return LoadModel(*files, backend, options);
 }
 
 Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& path,

@@ -115,12 +115,19 @@ struct LoadOptions {
   Purpose purpose = Purpose::kGenerate;
   /// Absent: as the weights are stored. Generators then compute as kernels::Precision::kInt8 says
   /// for stored weights (integers with blocks, bf16 with bf16, else f32), others in f32.
-  std::optional<kernels::Precision> precision;
+  std::optional<kernels::Precision> precision = {};
+  /// Folder of packed weights (WeightCache) of a generator; empty: every start packs them.
+  std::filesystem::path weight_cache = {};
 };
 
-/// Reads a model and binds it to `backend`, which must outlive it. `path` is a folder with
-/// config.json and weights, or a .gguf file (the first one of several). Every shape and dtype is
-/// proved here. An unknown model_type is kUnsupported and lists the known ones.
+class ModelFiles;
+
+/// Binds a model to `backend`, which must outlive it. Every shape and dtype is proved here.
+Result<std::shared_ptr<const Model>> LoadModel(const ModelFiles& files, kernels::Backend& backend,
+                                               const LoadOptions& options);
+
+/// The same from a folder with config.json and weights, or a .gguf file (the first one of several).
+/// An unknown model_type is kUnsupported and lists the known ones.
 Result<std::shared_ptr<const Model>> LoadModel(const std::filesystem::path& path,
                                                kernels::Backend& backend,
                                                const LoadOptions& options);

@@ -44,12 +44,13 @@ Status ModelFiles::OpenGguf(const std::filesystem::path& file) {
   return ReadDescription();
 }
 
-Result<std::unique_ptr<const ModelFiles>> ModelFiles::Open(const std::filesystem::path& path) {
-  std::unique_ptr<ModelFiles> files(new ModelFiles());
+Result<std::shared_ptr<const ModelFiles>> ModelFiles::Open(const std::filesystem::path& path) {
+  std::shared_ptr<ModelFiles> files(new ModelFiles());
+  files->path_ = path;
   std::error_code ignored;
   const bool file = std::filesystem::is_regular_file(path, ignored);
   LATTICE_TRY_VOID(file ? files->OpenGguf(path) : files->OpenFolder(path));
-  return std::unique_ptr<const ModelFiles>(std::move(files));
+  return std::shared_ptr<const ModelFiles>(std::move(files));
 }
 
 std::size_t ModelFiles::weights_bytes() const {

@@ -13,12 +13,14 @@
 
 namespace lattice::models {
 
-/// A model's files, looked through but with no weight read.
+/// A model's files, looked through but with no weight read. What wants something of them (plan,
+/// model, tokenizer, chat template) shares one of these: headers are long.
 class ModelFiles {
  public:
   /// `path` is a folder with config.json and weights, or a .gguf file.
-  static Result<std::unique_ptr<const ModelFiles>> Open(const std::filesystem::path& path);
+  static Result<std::shared_ptr<const ModelFiles>> Open(const std::filesystem::path& path);
 
+  const std::filesystem::path& path() const { return path_; }
   JsonView config() const { return JsonView(json_, where_); }
   const Family& family() const { return *family_; }
   const ModelDescription& description() const { return description_; }
@@ -32,6 +34,7 @@ class ModelFiles {
   Status OpenGguf(const std::filesystem::path& file);
   Status ReadDescription();
 
+  std::filesystem::path path_;
   boost::json::value json_;
   std::string where_;
   const Family* family_ = nullptr;
@@ -39,5 +42,8 @@ class ModelFiles {
   std::shared_ptr<const weights::Checkpoint> checkpoint_;
   FileLayout layout_;
 };
+
+/// What such files are loaded from, but for backend and memory.
+ModelSource SourceOf(const ModelFiles& files, const LoadOptions& options);
 
 }  // namespace lattice::models

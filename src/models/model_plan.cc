@@ -54,9 +54,8 @@ ModelPlan PlanOf(ModelDescription description, std::size_t weights_bytes) {
           .row_floats = description.row_floats};
 }
 
-Result<ModelPlan> PlanModel(const std::filesystem::path& path) {
-  LATTICE_TRY(const auto files, ModelFiles::Open(path));
-  return PlanOf(files->description(), files->weights_bytes());
+ModelPlan PlanOf(const ModelFiles& files) {
+  return PlanOf(files.description(), files.weights_bytes());
 }
 
 }  // namespace lattice::models

@@ -38,7 +38,7 @@ struct ModelPlan {
 
 ModelPlan PlanOf(ModelDescription description, std::size_t weights_bytes);
 
-/// From a model's config and the headers of its weights, as LoadModel finds them.
-Result<ModelPlan> PlanModel(const std::filesystem::path& path);
+/// From a model's config and the headers of its weights.
+ModelPlan PlanOf(const ModelFiles& files);
 
 }  // namespace lattice::models

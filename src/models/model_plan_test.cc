@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "models/model_files.h"
 #include "numeric/dtype.h"
 
 namespace lattice::models {
@@ -83,14 +84,15 @@ TEST(ModelPlanTest, WhatDoesNotFitIsRefusedWithTheNumbers) {
 }
 
 TEST(ModelPlanTest, AFileIsPlannedFromItsHeaders) {
-  const auto plan = PlanModel(std::filesystem::path(LATTICE_FIXTURES) / "gemma4");
-  ASSERT_TRUE(plan) << plan.error().message;
+  const auto files = ModelFiles::Open(std::filesystem::path(LATTICE_FIXTURES) / "gemma4");
+  ASSERT_TRUE(files) << files.error().message;
+  const ModelPlan plan = PlanOf(**files);
   const auto file = std::filesystem::path(LATTICE_FIXTURES) / "gemma4" / "model.safetensors";
-  EXPECT_LT(plan->weights_bytes, std::filesystem::file_size(file));
-  EXPECT_GT(plan->weights_bytes, std::filesystem::file_size(file) - 20000);  // its header
+  EXPECT_LT(plan.weights_bytes, std::filesystem::file_size(file));
+  EXPECT_GT(plan.weights_bytes, std::filesystem::file_size(file) - 20000);  // its header
   // Layers 0, 1, 3 keep 32 values for keys and for values, layer 2 keeps 64; 4 and 5 none.
-  EXPECT_EQ(plan->state.BytesPerToken(kernels::KvType::kF32), 2u * (3 * 32 + 64) * 4);
-  EXPECT_EQ(plan->state.BytesPerSequence(), 0u);
+  EXPECT_EQ(plan.state.BytesPerToken(kernels::KvType::kF32), 2u * (3 * 32 + 64) * 4);
+  EXPECT_EQ(plan.state.BytesPerSequence(), 0u);
 }
 
 }  // namespace

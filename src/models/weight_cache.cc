@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "base/mapped_output.h"
+#include "base/atomic_file.h"
 
 namespace lattice::models {
 namespace {
@@ -46,11 +46,12 @@ Status WeightCache::MakeRoom(std::uint64_t n_bytes) const {
   if (code) {
     return Error{ErrorCode::kResourceExhausted, folder_.string() + ": " + code.message()};
   }
-  RemoveAbandonedOutputs(folder_);
+  RemoveAbandonedFiles(folder_);
   std::vector<File> files = List();
   std::uint64_t used = 0, available = disk.available;
   for (const File& file : files) used += file.size;
-  const std::uint64_t kept_free = disk.capacity / 100 * limits_.free_percent;
+  const std::uint64_t kept_free =
+      std::min<std::uint64_t>(disk.capacity / 100 * limits_.free_percent, limits_.free_bytes);
   const auto fits = [&] {
     return n_bytes <= limits_.most_bytes && used <= limits_.most_bytes - n_bytes &&
            available >= kept_free && n_bytes <= available - kept_free;
@@ -74,7 +75,7 @@ Status WeightCache::MakeRoom(std::uint64_t n_bytes) const {
 }
 
 std::uint64_t WeightCache::Clear() const {
-  RemoveAbandonedOutputs(folder_);
+  RemoveAbandonedFiles(folder_);
   std::uint64_t freed = 0;
   for (const File& file : List()) {
     std::error_code code;

@@ -17,7 +17,9 @@ class WeightCache {
  public:
   struct Limits {
     std::uint64_t most_bytes = 20'000'000'000;  ///< Of all files.
-    unsigned free_percent = 10;                 ///< Of the disk, which stay free.
+    // What stays free of the disk: the lesser of the two.
+    unsigned free_percent = 10;
+    std::uint64_t free_bytes = 10'000'000'000;
   };
   struct File {
     std::filesystem::path path;

@@ -27,7 +27,7 @@ class WeightCacheTest : public testing::Test {
     return file;
   }
   WeightCache Cache(std::uint64_t most_bytes, unsigned free_percent = 0) const {
-    return WeightCache(folder_, {most_bytes, free_percent});
+    return WeightCache(folder_, {most_bytes, free_percent, ~std::uint64_t{0}});
   }
 
   const fs::path folder_ = fs::path(testing::TempDir()) / "weight_cache_test" / "packed";

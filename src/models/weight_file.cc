@@ -1,114 +1,112 @@
 #include "models/weight_file.h"
 
+#include <algorithm>
 #include <cstring>
-#include <system_error>
+#include <exception>
 #include <utility>
+
+#include "base/atomic_file.h"
 
 namespace lattice::models {
 namespace {
 
-constexpr std::size_t RoundUp(std::size_t n) {
-  return (n + kPieceAlignment - 1) / kPieceAlignment * kPieceAlignment;
-}
+constexpr std::size_t kWriteBytes = std::size_t{16} << 20;
 
-void CopyTo(const std::string& from, std::byte* to) { std::memcpy(to, from.data(), from.size()); }
+/// Appends to a file in large aligned writes.
+class LargeWrites {
+ public:
+  explicit LargeWrites(AtomicFile& file) : file_(file), buffer_(kWriteBytes) {}
+
+  std::size_t n_bytes() const { return n_written_ + n_waiting_; }
+
+  Status Append(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const std::size_t n = std::min(bytes.size(), kWriteBytes - n_waiting_);
+      std::memcpy(buffer_.data() + n_waiting_, bytes.data(), n);
+      n_waiting_ += n;
+      bytes = bytes.subspan(n);
+      if (n_waiting_ == kWriteBytes) LATTICE_TRY_VOID(Flush());
+    }
+    return Ok();
+  }
+  Status AppendZeros(std::size_t n) {
+    const std::vector<std::byte> zeros(n);
+    return Append(zeros);
+  }
+  Status Flush() {
+    const std::size_t n = std::exchange(n_waiting_, 0);
+    n_written_ += n;
+    return file_.Append(std::span<const std::byte>(buffer_.data(), n));
+  }
+
+ private:
+  AtomicFile& file_;
+  AlignedBuffer buffer_;
+  std::size_t n_waiting_ = 0, n_written_ = 0;
+};
 
 }  // namespace
 
-std::unique_ptr<WeightFile> WeightFile::Open(Place place) {
-  std::unique_ptr<WeightFile> file(new WeightFile(std::move(place)));
-  if (file->place_.max_bytes == 0 || file->OpenMade()) return file;
-  file->Create();
-  return file;
+std::unique_ptr<WeightFile> WeightFile::Open(std::filesystem::path file,
+                                             const Sha256Digest& identity) {
+  std::unique_ptr<WeightFile> opened(new WeightFile(std::move(file), identity));
+  if (!opened->file_.empty()) opened->OpenMade();
+  return opened;
 }
 
 WeightFile::~WeightFile() = default;
 
-/// What is damaged or of another version is replaced by the new file in time.
-bool WeightFile::OpenMade() {
-  Result<MappedFile> mapped = MappedFile::Open(place_.file);
-  if (!mapped) return false;
-  auto pieces = ParseWeightFile(mapped->bytes(), place_.identity);
-  if (!pieces) return false;
+/// What is damaged or of another version is written anew in time.
+void WeightFile::OpenMade() {
+  Result<MappedFile> mapped = MappedFile::Open(file_);
+  if (!mapped) return;
+  auto pieces = ParseWeightFile(mapped->bytes(), identity_);
+  if (!pieces) return;
   made_ = std::move(*mapped);
   pieces_ = std::move(*pieces);
-  use_ = Use::kRead;
-  return true;
-}
-
-void WeightFile::Create() {
-  pieces_.clear();
-  Result<MappedOutput> output = MappedOutput::Create(place_.file, place_.max_bytes);
-  if (!output) return GiveUp(output.error().message);
-  if (const auto header = output->Extend(kWeightFileStart); !header) {
-    return GiveUp(header.error().message);
-  }
-  output_ = std::move(*output);
-  use_ = Use::kMade;
-}
-
-/// The pieces so far stay where they are: they are mapped.
-void WeightFile::GiveUp(std::string why) {
-  use_ = Use::kNone;
-  why_not_ = std::move(why);
-  if (output_) output_->Discard();
-}
-
-Result<std::span<std::byte>> WeightFile::NextOfFile(std::size_t size_bytes) {
-  LATTICE_TRY(const std::span<std::byte> bytes, output_->Extend(RoundUp(size_bytes)));
-  return bytes.first(size_bytes);
+  differs_ = false;
 }
 
 Result<kernels::WeightMemory::Piece> WeightFile::Take(std::size_t size_bytes, std::uint64_t tag) {
-  if (use_ == Use::kRead) {
-    if (n_taken_ < pieces_.size() && pieces_[n_taken_].tag == tag &&
-        pieces_[n_taken_].size == size_bytes) {
-      const auto bytes =
-          made_->bytes().subspan(static_cast<std::size_t>(pieces_[n_taken_++].offset), size_bytes);
-      // Not to be written to, as is_filled says.
-      return Piece{{const_cast<std::byte*>(bytes.data()), bytes.size()}, true};
-    }
-    // Made for other kernels. Whoever has pieces of it keeps them; the next start makes it anew.
-    std::error_code ignored;
-    std::filesystem::remove(place_.file, ignored);
-    if (n_taken_ == 0) {
-      Create();
-    } else {
-      GiveUp(place_.file.string() + " holds other pieces");
-    }
+  if (!differs_ && n_taken_ < pieces_.size() && pieces_[n_taken_].tag == tag &&
+      pieces_[n_taken_].size == size_bytes) {
+    const auto bytes =
+        made_->bytes().subspan(static_cast<std::size_t>(pieces_[n_taken_++].offset), size_bytes);
+    filled_.push_back({tag, bytes});
+    // Not to be written to, as is_filled says.
+    return Piece{{const_cast<std::byte*>(bytes.data()), bytes.size()}, true};
   }
-  if (use_ == Use::kMade) {
-    if (const auto bytes = NextOfFile(size_bytes)) {
-      pieces_.push_back({tag, static_cast<std::uint64_t>(bytes->data() - output_->bytes().data()),
-                         size_bytes, 0});
-      return Piece{*bytes};
-    } else {
-      GiveUp(bytes.error().message);
-    }
-  }
-  return process_.Take(size_bytes, tag);
+  differs_ = true;  // from here on: whoever has pieces of the file keeps them
+  LATTICE_TRY(const Piece piece, process_.Take(size_bytes, tag));
+  filled_.push_back({tag, piece.bytes});
+  return piece;
 }
 
-Status WeightFile::Complete() {
-  const std::span<std::byte> all = output_->bytes();
-  for (WeightPiece& piece : pieces_) {
-    piece.checksum = WeightChecksum(all.subspan(piece.offset, piece.size));
+Status WeightFile::Write() const {
+  LATTICE_TRY(AtomicFile file, AtomicFile::Create(file_));
+  LargeWrites writes(file);
+  LATTICE_TRY_VOID(writes.AppendZeros(kWeightFileStart));
+  std::vector<WeightPiece> pieces;
+  for (const Filled& filled : filled_) {
+    pieces.push_back(
+        {filled.tag, writes.n_bytes(), filled.bytes.size(), WeightChecksum(filled.bytes)});
+    LATTICE_TRY_VOID(writes.Append(filled.bytes));
+    const std::size_t over = writes.n_bytes() % kPieceAlignment;
+    if (over != 0) LATTICE_TRY_VOID(writes.AppendZeros(kPieceAlignment - over));
   }
-  const WeightFileFrame frame = MakeWeightFileFrame(pieces_, all.size(), place_.identity);
-  CopyTo(frame.header, all.data());
-  LATTICE_TRY(const std::span<std::byte> table, output_->Extend(frame.table.size()));
-  CopyTo(frame.table, table.data());
-  return output_->Commit();
+  const WeightFileFrame frame = MakeWeightFileFrame(pieces, writes.n_bytes(), identity_);
+  LATTICE_TRY_VOID(writes.Append(std::as_bytes(std::span(frame.table))));
+  LATTICE_TRY_VOID(writes.Flush());
+  LATTICE_TRY_VOID(file.Overwrite(0, frame.header));
+  return file.Commit();
 }
 
-void WeightFile::Finish(std::function<void()> named) {
-  if (use_ != Use::kMade) return;
-  if (pieces_.empty()) return GiveUp("nothing had to be packed");
-  finisher_ = std::jthread([this, named = std::move(named)] {
-    if (Complete()) {
-      named();
-    } else {
-      output_->Discard();
+void WeightFile::Finish() {
+  if (file_.empty() || filled_.empty() || !differs_) return;
+  writer_ = std::jthread([this] {
+    try {
+      static_cast<void>(Write());  // a disk that takes nothing costs the next start its time
+    } catch (const std::exception&) {
     }
   });
 }

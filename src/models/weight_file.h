@@ -3,66 +3,61 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "base/mapped_output.h"
 #include "base/sha256.h"
 #include "kernels/api/weight_memory.h"
 #include "models/weight_file_format.h"
 
 namespace lattice::models {
 
-/// Packed weights that lie in a file: mapped as an earlier start left them, or made by this one and
-/// left to the next. Never fails for the file's sake: what cannot be kept there is kept in this
-/// process's memory.
+/// Packed weights that lie in a file: mapped as an earlier start left them, or packed into this
+/// process's memory by this one, which then writes the file for the next. Never fails for the
+/// file's sake: it may be damaged, and the disk full or not ours.
 ///
-/// A new file is filled through its mapping, so that packed weights are in memory once, and gets
-/// its name when it is whole. Of two processes that make it at the same time the last one's stays.
+/// Written, not filled through a mapping: large writes give a file whose cached pages are large,
+/// so that the next start maps it in a moment; and a full disk is an error, not a signal.
 class WeightFile final : public kernels::WeightMemory {
  public:
-  struct Place {
-    std::filesystem::path file;  ///< In a folder that is there.
-    Sha256Digest identity = {};
-    std::size_t max_bytes = 0;  ///< More than all pieces will take; 0: keep none in a file.
-  };
-
-  static std::unique_ptr<WeightFile> Open(Place place);
+  /// `file` is the file's place, or is to be; empty: none is read or written.
+  static std::unique_ptr<WeightFile> Open(std::filesystem::path file, const Sha256Digest& identity);
   ~WeightFile() override;  ///< Waits for Finish's work.
 
   Result<Piece> Take(std::size_t size_bytes, std::uint64_t tag) override;
 
-  /// All pieces were taken and filled. A new file is then completed, synced and named by a thread
-  /// of its own. `named` runs on it when that went well.
-  void Finish(std::function<void()> named);
+  /// All pieces were taken and filled. What an earlier start did not leave is then written by a
+  /// thread of its own. Of two processes that do so at the same time the last one's file stays.
+  void Finish();
 
-  enum class Use : std::uint8_t { kRead, kMade, kNone };
-  Use use() const { return use_; }
-  /// Why nothing is kept in a file; empty otherwise.
-  const std::string& why_not() const { return why_not_; }
+  bool is_read() const { return made_.has_value() && n_taken_ > 0; }
 
  private:
-  explicit WeightFile(Place place) : place_(std::move(place)) {}
-  bool OpenMade();
-  void Create();
-  Result<std::span<std::byte>> NextOfFile(std::size_t size_bytes);
-  void GiveUp(std::string why);
-  Status Complete();
+  /// A piece that the file is to have, where it lies until then.
+  struct Filled {
+    std::uint64_t tag = 0;
+    std::span<const std::byte> bytes;
+  };
 
-  Place place_;
-  Use use_ = Use::kNone;
-  std::string why_not_;
-  std::vector<WeightPiece> pieces_;     // of the file that is read, or so far of the new one
-  std::size_t n_taken_ = 0;             // of those that are read
-  std::optional<MappedFile> made_;      // stays mapped whatever `use_` becomes
-  std::optional<MappedOutput> output_;  // the same
+  WeightFile(std::filesystem::path file, const Sha256Digest& identity)
+      : file_(std::move(file)), identity_(identity) {}
+  void OpenMade();
+  Status Write() const;
+
+  std::filesystem::path file_;
+  Sha256Digest identity_;
+  std::optional<MappedFile> made_;
+  std::vector<WeightPiece> pieces_;  // of `made_`
+  std::size_t n_taken_ = 0;          // of these
+  std::vector<Filled> filled_;       // all pieces that were taken
+  bool differs_ = true;              // from `made_`
   kernels::ProcessWeightMemory process_;
-  std::jthread finisher_;
+  std::jthread writer_;
 };
 
 }  // namespace lattice::models

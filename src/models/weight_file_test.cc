@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/files.h"
 #include "models/weight_cache.h"
 
@@ -15,8 +16,6 @@ namespace lattice::models {
 namespace {
 
 namespace fs = std::filesystem;
-using Use = WeightFile::Use;
-
 constexpr std::size_t kSizes[] = {100, 64, 70'000, 1, 4096};
 
 Sha256Digest Identity(char c) {
@@ -41,8 +40,8 @@ class WeightFileTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  std::unique_ptr<WeightFile> Open(char identity = 'a', std::size_t max_bytes = 1 << 20) const {
-    return WeightFile::Open({file_, Identity(identity), max_bytes});
+  std::unique_ptr<WeightFile> Open(char identity = 'a') const {
+    return WeightFile::Open(file_, Identity(identity));
   }
 
   /// Takes all pieces as a backend would: fills what is not filled, and checks what is.
@@ -66,7 +65,7 @@ class WeightFileTest : public testing::Test {
   void Make() const {
     const auto weights = Open();
     Load(*weights);
-    weights->Finish([] {});
+    weights->Finish();
   }
 
   std::string Bytes() const { return ReadFile(file_, 1 << 22).value(); }
@@ -83,36 +82,43 @@ class WeightFileTest : public testing::Test {
 };
 
 TEST_F(WeightFileTest, TheSecondStartFindsWhatTheFirstFilled) {
-  bool named = false;
   {
     const auto weights = Open();
-    EXPECT_EQ(weights->use(), Use::kMade);
     EXPECT_EQ(Load(*weights), 0u);
+    EXPECT_FALSE(weights->is_read());
     EXPECT_FALSE(fs::exists(file_));
-    weights->Finish([&] { named = true; });
+    weights->Finish();
   }
-  EXPECT_TRUE(named);
   EXPECT_EQ(CountFiles(), 1u);
   const auto again = Open();
-  EXPECT_EQ(again->use(), Use::kRead);
   EXPECT_EQ(Load(*again), std::size(kSizes));
+  EXPECT_TRUE(again->is_read());
   const std::string bytes = Bytes();
   EXPECT_TRUE(CheckWeightFile(std::as_bytes(std::span(bytes))));
+}
+
+TEST_F(WeightFileTest, AFileThatIsReadIsNotWrittenAgain) {
+  Make();
+  const auto written = fs::last_write_time(file_);
+  Make();
+  EXPECT_EQ(fs::last_write_time(file_), written);
 }
 
 TEST_F(WeightFileTest, WhatIsNotFinishedLeavesNothing) {
   Load(*Open());
   EXPECT_EQ(CountFiles(), 0u);
+  Open()->Finish();  // nothing was packed
+  EXPECT_EQ(CountFiles(), 0u);
 }
 
 TEST_F(WeightFileTest, ADeadWritersFileIsRemovedAndALivingOnesIsNot) {
-  std::ofstream(folder_ / "two.packed.partial-123") << "left over";
-  const auto living = Open();
+  std::ofstream(folder_ / "two.packed.tmp-123") << "left over";
+  const auto living = AtomicFile::Create(file_);
+  ASSERT_TRUE(living);
   EXPECT_EQ(CountFiles(), 2u);
-  ASSERT_TRUE(WeightCache(folder_).MakeRoom(1000));
+  ASSERT_TRUE(WeightCache(folder_, {1000, 0, 0}).MakeRoom(1000));
   EXPECT_EQ(CountFiles(), 1u);
-  Load(*living);
-  living->Finish([] {});
+  EXPECT_FALSE(fs::exists(folder_ / "two.packed.tmp-123"));
 }
 
 TEST_F(WeightFileTest, TwoWritersAtOnceBothServeAndOneFileStays) {
@@ -120,8 +126,8 @@ TEST_F(WeightFileTest, TwoWritersAtOnceBothServeAndOneFileStays) {
     const auto one = Open(), two = Open();
     EXPECT_EQ(Load(*one), 0u);
     EXPECT_EQ(Load(*two), 0u);
-    one->Finish([] {});
-    two->Finish([] {});
+    one->Finish();
+    two->Finish();
   }
   EXPECT_EQ(CountFiles(), 1u);
   EXPECT_EQ(Load(*Open()), std::size(kSizes));
@@ -132,36 +138,40 @@ TEST_F(WeightFileTest, AFileOfAnotherIdentityIsMadeAnew) {
   {
     const auto other = Open('b');
     EXPECT_EQ(Load(*other), 0u);
-    other->Finish([] {});
+    other->Finish();
   }
   EXPECT_EQ(Load(*Open('b')), std::size(kSizes));
 }
 
-TEST_F(WeightFileTest, OtherTagsFromTheStartMakeTheFileAnew) {
+TEST_F(WeightFileTest, OtherTagsMakeTheFileAnew) {
   Make();
   {
     const auto weights = Open();
     EXPECT_EQ(Load(*weights, 2000), 0u);
-    EXPECT_EQ(weights->use(), Use::kMade);
-    weights->Finish([] {});
+    weights->Finish();
   }
   EXPECT_EQ(Load(*Open(), 2000), std::size(kSizes));
 }
 
-TEST_F(WeightFileTest, AnotherTagOrSizeLaterOnIsServedFromMemoryAndTheFileGoes) {
-  for (const bool tag : {true, false}) {
-    Make();
+TEST_F(WeightFileTest, FromAnotherTagOrSizeOnTheFileIsMadeAnew) {
+  const auto load = [this](bool other_tag) {
     const auto weights = Open();
     const auto first = weights->Take(kSizes[0], 1000);
-    ASSERT_TRUE(first && first->is_filled);
-    const auto second = weights->Take(kSizes[1] + !tag, 1001 + tag);
-    ASSERT_TRUE(second);
-    EXPECT_FALSE(second->is_filled);
-    std::ranges::fill(second->bytes, std::byte{7});  // may be written to
-    EXPECT_EQ(first->bytes[5], Content(0, 5));       // still there
-    EXPECT_EQ(weights->use(), Use::kNone);
-    EXPECT_NE(weights->why_not(), "");
-    EXPECT_FALSE(fs::exists(file_));
+    const auto second = weights->Take(kSizes[1] + !other_tag, 1001 + other_tag);
+    EXPECT_TRUE(first && second);
+    EXPECT_TRUE(first->is_filled);
+    EXPECT_EQ(first->bytes[5], Content(0, 5));
+    const bool filled = second->is_filled;
+    if (!filled) std::ranges::fill(second->bytes, std::byte{7});
+    EXPECT_EQ(second->bytes.back(), std::byte{7});
+    weights->Finish();
+    EXPECT_EQ(first->bytes[5], Content(0, 5));
+    return filled;
+  };
+  for (const bool other_tag : {true, false}) {
+    Make();
+    EXPECT_FALSE(load(other_tag));
+    EXPECT_TRUE(load(other_tag));
   }
 }
 
@@ -175,27 +185,29 @@ TEST_F(WeightFileTest, MorePiecesThanTheFileHasAreServedFromMemory) {
 }
 
 TEST_F(WeightFileTest, APlaceThatCannotBeWrittenServesFromMemory) {
-  for (const WeightFile::Place& place :
-       {WeightFile::Place{folder_ / "none" / "x.packed", Identity('a'), 1 << 20},
-        WeightFile::Place{file_, Identity('a'), 0}, WeightFile::Place{file_, Identity('a'), 1}}) {
-    const auto weights = WeightFile::Open(place);
+  for (const fs::path& place : {folder_ / "none" / "x.packed", folder_, fs::path()}) {
+    const auto weights = WeightFile::Open(place, Identity('a'));
     EXPECT_EQ(Load(*weights), 0u);
-    weights->Finish([] {});
+    weights->Finish();
   }
+  EXPECT_EQ(CountFiles(), 0u);
 }
 
-TEST_F(WeightFileTest, PiecesStayWhenTheRoomEnds) {
-  const auto weights = Open('a', 1);  // one step of 16 MB
-  const auto first = weights->Take(10 << 20, 1);
-  ASSERT_TRUE(first);
-  first->bytes.back() = std::byte{9};
-  const auto second = weights->Take(10 << 20, 2);
-  ASSERT_TRUE(second);
-  second->bytes.back() = std::byte{8};
-  EXPECT_EQ(weights->use(), Use::kNone);
-  EXPECT_EQ(first->bytes.back(), std::byte{9});
-  weights->Finish([] { ADD_FAILURE() << "not whole"; });
-  EXPECT_EQ(CountFiles(), 0u);
+TEST_F(WeightFileTest, PiecesLargerThanAWriteComeBackWhole) {
+  const std::size_t size = (std::size_t{40} << 20) + 12345;
+  for (const bool filled : {false, true}) {
+    const auto weights = Open();
+    for (std::uint64_t tag = 0; tag < 2; ++tag) {
+      const auto piece = weights->Take(size, tag);
+      ASSERT_TRUE(piece);
+      ASSERT_EQ(piece->is_filled, filled);
+      for (std::size_t i = 0; i < size; i += 4093) {
+        if (!filled) piece->bytes[i] = Content(tag, i);
+        ASSERT_EQ(piece->bytes[i], Content(tag, i));
+      }
+    }
+    weights->Finish();
+  }
 }
 
 struct Damage {

@@ -27,9 +27,9 @@ BpeSymbols::BpeSymbols(const Vocabulary& vocabulary, BpeSpelling spelling)
   for (std::size_t i = 0; i < vocabulary.size(); ++i) {
     const auto id = static_cast<TokenId>(i);
     const auto text = vocabulary.Text(id);
-    if (!text || text->empty() || vocabulary.Find(*text) != id) continue;
+    if (!text || text->empty()) continue;
     const Utf8Step step = DecodeUtf8(*text);
-    if (!step.valid || step.n_bytes != text->size()) continue;
+    if (!step.valid || step.n_bytes != text->size() || vocabulary.Find(*text) != id) continue;
     auto& page = page_of_[step.scalar >> kPageBits];
     if (page == 0) {
       page = static_cast<std::uint16_t>(pages_.size() >> kPageBits);

@@ -54,6 +54,9 @@ class Checkpoint {
   /// all the same; adapters made for the plain model need it.
   std::optional<std::uint64_t> rotation_seed() const { return rotation_seed_; }
 
+  /// What the tensors lie in.
+  std::span<const MappedFile> files() const { return files_; }
+
   /// Lets go of the memory pages behind `bytes` (see MappedFile::Release), after a packed copy of
   /// them was made.
   void Release(std::span<const std::byte> bytes) const;

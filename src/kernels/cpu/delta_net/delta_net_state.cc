@@ -52,8 +52,7 @@ CpuDeltaNetState::CpuDeltaNetState(const DeltaNetShape& shape)
   windows_at_ = g_at_ + shape.n_value_heads * kChunkRows;
   const std::size_t channels =
       2 * shape.n_key_heads * padded_key_ + shape.n_value_heads * padded_value_;
-  memory_ = AlignedBuffer((windows_at_ + window_rows_ * channels) * sizeof(float));
-  std::fill_n(floats(), n_floats(), 0.0f);
+  memory_ = AlignedBuffer::Zeroed((windows_at_ + window_rows_ * channels) * sizeof(float));
 }
 
 std::size_t CpuDeltaNetState::size_bytes() const { return sizeof(Header) + memory_.size(); }
@@ -66,7 +65,10 @@ void CpuDeltaNetState::Truncate(std::size_t n) {
 
 void CpuDeltaNetState::CopyFrom(const CpuDeltaNetState& other) {
   LATTICE_CHECK(shape_ == other.shape_);
-  std::memcpy(memory_.data(), other.memory_.data(), memory_.size());
+  // Before the first fold a state is zero, and most of its memory is untouched.
+  const bool zero = n_tokens_ < kChunkRows && other.n_tokens_ < kChunkRows;
+  const std::size_t begin = zero ? chunk_keys_at_ * sizeof(float) : 0;
+  std::memcpy(memory_.data() + begin, other.memory_.data() + begin, memory_.size() - begin);
   n_tokens_ = other.n_tokens_;
 }
 

@@ -1,0 +1,41 @@
+#include "models/packed_weights.h"
+
+#include <system_error>
+
+#include "models/weight_cache.h"
+
+namespace lattice::models {
+
+PackedPlace PlaceOfPacked(const ModelSource& source, const std::filesystem::path& weight_cache) {
+  PackedPlace place;
+  if (!source.stored || source.precision != kernels::Precision::kInt8) return place;
+  for (const auto& [name, tensor] : source.checkpoint->tensors()) {
+    if (IsBlock(tensor.dtype)) place.packed_bytes += tensor.bytes.size();
+  }
+  if (place.packed_bytes == 0) return place;
+  Sha256 sha;
+  sha.Update(source.fingerprint);
+  for (const MappedFile& file : source.checkpoint->files()) {
+    sha.Update("\n" + std::to_string(file.bytes().size()) + " " +
+               std::to_string(file.modified_ns()));
+  }
+  place.identity = sha.Finish();
+  place.file = WeightCache(weight_cache).PathOf(ToHex(place.identity));
+  return place;
+}
+
+std::shared_ptr<WeightFile> OpenPacked(const ModelSource& source,
+                                       const std::filesystem::path& weight_cache) {
+  if (weight_cache.empty()) return WeightFile::Open({}, {});
+  const PackedPlace place = PlaceOfPacked(source, weight_cache);
+  if (place.file.empty()) return WeightFile::Open({}, {});
+  std::error_code ignored;
+  if (std::filesystem::exists(place.file, ignored)) {
+    WeightCache::Touch(place.file);
+    return WeightFile::Open(place.file, place.identity);
+  }
+  const bool room = WeightCache(weight_cache).MakeRoom(place.packed_bytes).has_value();
+  return room ? WeightFile::Open(place.file, place.identity) : WeightFile::Open({}, {});
+}
+
+}  // namespace lattice::models
