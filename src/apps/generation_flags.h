@@ -18,10 +18,12 @@ struct TextModelFlags {
   std::string kv_type = "f16";
   std::size_t context = 0;  ///< Tokens; 0: what the model allows and the memory holds.
   std::size_t threads = 0;
+  std::string weights;       ///< A block format; empty: as they are stored.
   std::string weight_cache;  ///< "auto" or "off"; empty: as the environment says.
 };
 
-/// Adds --model, --precision, --kv-type, --context, --threads and --weight-cache.
+/// Adds --model, --precision, --kv-type, --context, --threads, --weights and
+/// --weight-cache.
 void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags);
 
 /// Flags of sampling; absent ones leave what the model's files recommend.

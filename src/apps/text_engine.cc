@@ -25,6 +25,10 @@ constexpr Name<kernels::Precision> kPrecisions[] = {{"f32", kernels::Precision::
 constexpr Name<kernels::KvType> kKvTypes[] = {
     {"f32", kernels::KvType::kF32}, {"f16", kernels::KvType::kF16}, {"q8", kernels::KvType::kQ8}};
 
+constexpr Name<Dtype> kWeightTypes[] = {
+    {"q4_0", Dtype::kQ4_0}, {"q4_1", Dtype::kQ4_1}, {"q5_0", Dtype::kQ5_0}, {"q5_1", Dtype::kQ5_1},
+    {"q8_0", Dtype::kQ8_0}, {"q4_k", Dtype::kQ4K},  {"q5_k", Dtype::kQ5K},  {"q6_k", Dtype::kQ6K}};
+
 template <typename Value, std::size_t kCount>
 Result<Value> Parse(const Name<Value> (&names)[kCount], std::string_view text) {
   for (const Name<Value>& name : names) {
@@ -67,7 +71,9 @@ Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppConte
   const std::string name = flags.model.empty() ? std::string(hub::kDefaultChatModel) : flags.model;
   LATTICE_TRY(const hub::ResolvedModel resolved, hub::Resolve(name, context.Hub()));
   LATTICE_TRY(auto files, models::ModelFiles::Open(resolved.path));
-  FoundTextModel found{files, models::PlanOf(*files), {}, {}};
+  LATTICE_TRY(const auto weights, ParseWeightType(flags.weights));
+  FoundTextModel found{files, models::PlanOf(*files, weights), {}, {}};
+  found.options.weights = weights;
   LATTICE_TRY(found.options.precision, ParseComputePrecision(flags.precision));
   const bool keep =
       flags.weight_cache.empty() ? context.environment.keep_packed : flags.weight_cache == "auto";
@@ -113,5 +119,11 @@ Result<std::optional<kernels::Precision>> ParseComputePrecision(std::string_view
 }
 
 Result<kernels::KvType> ParseKvType(std::string_view name) { return Parse(kKvTypes, name); }
+
+Result<std::optional<Dtype>> ParseWeightType(std::string_view name) {
+  if (name.empty()) return std::optional<Dtype>();
+  LATTICE_TRY(const Dtype type, Parse(kWeightTypes, name));
+  return std::optional(type);
+}
 
 }  // namespace lattice::apps

@@ -60,5 +60,7 @@ Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext&
 /// "auto" is absent.
 Result<std::optional<kernels::Precision>> ParseComputePrecision(std::string_view name);
 Result<kernels::KvType> ParseKvType(std::string_view name);
+/// A block format to quantise to; "" is absent.
+Result<std::optional<Dtype>> ParseWeightType(std::string_view name);
 
 }  // namespace lattice::apps

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/gguf_names.h"
 #include "weights/safetensors_header.h"
 
 namespace lattice::models {
@@ -15,6 +16,19 @@ namespace {
 /// The file's name of a tensor.
 std::string NameIn(const ModelSource& source, const std::string& name) {
   return source.layout.rename ? source.layout.rename(name) : name;
+}
+
+/// The name by which weights::ChooseQuantisedType knows a tensor: of a GGUF file, where the experts
+/// of a layer are one tensor.
+std::string PolicyName(std::string_view name) {
+  constexpr std::string_view kExperts = ".experts.", kWeight = ".weight";
+  const std::size_t at = name.find(kExperts);
+  if (at == std::string_view::npos) return GgufTensorName("", name);
+  std::string_view rest = name.substr(at + kExperts.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789."), rest.size()));
+  if (rest.ends_with(kWeight)) rest.remove_suffix(kWeight.size());
+  return GgufTensorName(
+      "", std::string(name.substr(0, at)) + std::string(kExperts) + std::string(rest));
 }
 
 /// Rows [first, first + n) of `matrix`, which has no order of its own.
@@ -78,7 +92,24 @@ Result<weights::TensorView> Binder::Take(std::string_view name,
 Result<HostTensor> Binder::Matrix(std::string_view name, std::size_t rows, std::size_t cols) const {
   const std::size_t shape[] = {rows, cols};
   LATTICE_TRY(const weights::TensorView tensor, Take(name, shape));
-  return HostTensor{tensor.dtype, rows, cols, tensor.bytes};
+  HostTensor matrix{tensor.dtype, rows, cols, tensor.bytes};
+  LATTICE_TRY(matrix.store_as, StoredAs(name, tensor));
+  return matrix;
+}
+
+/// Absent for what stays as it is.
+Result<std::optional<Dtype>> Binder::StoredAs(std::string_view name,
+                                              const weights::TensorView& tensor) const {
+  const std::optional<Dtype> as_it_is;
+  if (!source_->quantise) return as_it_is;
+  const auto choice =
+      weights::ChooseQuantisedType(*source_->quantise, PolicyName(name), tensor.shape);
+  if (!choice || !IsBlock(choice->type) || choice->type == tensor.dtype) return as_it_is;
+  if (!IsBlock(tensor.dtype)) return std::optional<Dtype>(choice->type);
+  return Error{ErrorCode::kInvalidArgument,
+               "tensor '" + FileName(name) + "' is quantised to " +
+                   std::string(DtypeName(tensor.dtype)) + " already; weights to be quantised to " +
+                   std::string(DtypeName(choice->type)) + " must be floats"};
 }
 
 Result<std::unique_ptr<kernels::Vector>> Binder::Vector(std::string_view name, std::size_t n,
@@ -166,7 +197,8 @@ Result<std::vector<HostTensor>> Binder::Matrices(std::string_view name, std::siz
                                                  std::size_t rows, std::size_t cols) const {
   const std::size_t shape[] = {n, rows, cols};
   LATTICE_TRY(const weights::TensorView tensor, Take(name, shape));
-  const HostTensor whole{tensor.dtype, n * rows, cols, tensor.bytes};
+  HostTensor whole{tensor.dtype, n * rows, cols, tensor.bytes};
+  LATTICE_TRY(whole.store_as, StoredAs(name, tensor));
   std::vector<HostTensor> matrices;
   for (std::size_t i = 0; i < n; ++i) matrices.push_back(Rows(whole, i * rows, rows));
   return matrices;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "lattice/result.h"
 #include "models/model.h"
 #include "weights/checkpoint.h"
+#include "weights/quantise_policy.h"
 
 namespace lattice::models {
 
@@ -45,6 +47,8 @@ struct ModelSource {
   std::shared_ptr<kernels::WeightMemory> memory;
   FileLayout layout;
   std::string fingerprint = {};  ///< See StateShape.
+  /// What float weights are quantised to; absent: they stay as they are stored.
+  std::optional<weights::QuantisePolicy> quantise = {};
 };
 
 enum class Bias : std::uint8_t { kNone, kRequired };
@@ -135,6 +139,8 @@ class Binder {
       std::span<const kernels::HostTensor> matrices,
       std::span<const kernels::HostTensor> biases) const;
   void ReleaseCopied(const kernels::HostTensor& matrix) const;
+  Result<std::optional<Dtype>> StoredAs(std::string_view name,
+                                        const weights::TensorView& tensor) const;
   Result<weights::TensorView> Take(std::string_view name, std::span<const std::size_t> shape) const;
 
   const ModelSource* source_;

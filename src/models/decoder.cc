@@ -171,6 +171,7 @@ Result<std::shared_ptr<const Model>> Decoder::Bind(const ModelSource& source,
   const ModelInfo& info = model->config_.info;
   LATTICE_TRY(const Binder binder, Binder::Make(source, kPrefixes, "embed_tokens.weight"));
   LATTICE_TRY(model->words_, binder.Table("embed_tokens.weight", info.vocab, info.hidden));
+  LATTICE_TRY_VOID(model->BindHeads(source, binder));  // see LmHead
   for (std::size_t i = 0; i < info.n_layers; ++i) {
     LATTICE_TRY(DecoderLayer layer, model->BindLayer(source, binder, i));
     model->layers_.push_back(std::move(layer));
@@ -178,7 +179,6 @@ Result<std::shared_ptr<const Model>> Decoder::Bind(const ModelSource& source,
   LATTICE_TRY(model->final_norm_, model->config_.one_plus_norms
                                       ? binder.OnePlusGain("norm.weight", info.hidden)
                                       : binder.Vector("norm.weight", info.hidden));
-  LATTICE_TRY_VOID(model->BindHeads(source, binder));
   return std::shared_ptr<const Model>(std::move(model));
 }
 

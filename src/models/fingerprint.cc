@@ -22,10 +22,11 @@ void AddSamples(std::span<const std::byte> bytes, Sha256& sha) {
 }  // namespace
 
 std::string Fingerprint(const JsonView& config, const weights::Checkpoint& checkpoint,
-                        kernels::Precision precision) {
+                        kernels::Precision precision, std::optional<Dtype> weights) {
   Sha256 sha;
   sha.Update(boost::json::serialize(config.value()));
   sha.Update("\n" + std::to_string(static_cast<int>(precision)));
+  if (weights) sha.Update(" " + std::string(DtypeName(*weights)));
   for (const auto& [name, tensor] : checkpoint.tensors()) {
     sha.Update("\n" + name + " " + std::string(DtypeName(tensor.dtype)) + " " +
                weights::ShapeText(tensor.shape) + "\n");

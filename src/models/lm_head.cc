@@ -48,7 +48,8 @@ void LmHead::RowLogits(const Buffer& hidden, std::span<const TokenId> ids, Buffe
     const auto row = matrix_.bytes.subspan(static_cast<std::size_t>(id) * row_bytes, row_bytes);
     bytes.insert(bytes.end(), row.begin(), row.end());
   }
-  const HostTensor rows{matrix_.dtype, ids.size(), matrix_.cols, bytes};
+  HostTensor rows{matrix_.dtype, ids.size(), matrix_.cols, bytes};
+  rows.store_as = matrix_.store_as;
   kernels::ProcessWeightMemory memory;
   const auto linear = stored_ ? backend_.MakeStoredLinear({&rows, 1}, {}, precision_, memory)
                               : backend_.MakeLinear({&rows, 1}, {}, precision_);

@@ -49,6 +49,23 @@ Result<const Family*> FindFamily(const JsonView& config) {
                                             std::string(name) + "'; known: " + known};
 }
 
+/// As `lattice quantize` finds the same of a file.
+weights::QuantisePolicy PolicyOf(const ModelFiles& files, Dtype type) {
+  weights::QuantisePolicy policy{.type = type, .tied_output = true};
+  policy.n_blocks = files.description().info.n_layers;
+  for (const auto& [name, tensor] : files.checkpoint()->tensors()) {
+    if (name == "output.weight" || name.ends_with("lm_head.weight")) policy.tied_output = false;
+  }
+  // Of a GGUF file, blocks behind the layers count too.
+  const weights::GgufMetadata* gguf = files.checkpoint()->gguf();
+  if (gguf == nullptr) return policy;
+  const auto architecture = gguf->GetString("general.architecture");
+  if (!architecture) return policy;
+  const auto n_blocks = gguf->GetUint(std::string(*architecture) + ".block_count");
+  if (n_blocks) policy.n_blocks = *n_blocks;
+  return policy;
+}
+
 ModelSource SourceOf(const ModelFiles& files, const LoadOptions& options) {
   // What keeps no state reads whole texts, whatever it is loaded for.
   const bool generates = !files.description().state.layers.empty();
@@ -61,9 +78,10 @@ ModelSource SourceOf(const ModelFiles& files, const LoadOptions& options) {
                      .stored = stored,
                      .memory = {},
                      .layout = files.layout()};
-  if (stored) {
-    source.fingerprint = Fingerprint(source.config, *source.checkpoint, source.precision);
-  }
+  if (!stored) return source;
+  if (options.weights) source.quantise = PolicyOf(files, *options.weights);
+  source.fingerprint =
+      Fingerprint(source.config, *source.checkpoint, source.precision, options.weights);
   return source;
 }
 

@@ -116,6 +116,11 @@ struct LoadOptions {
   /// Absent: as the weights are stored. Generators then compute as kernels::Precision::kInt8 says
   /// for stored weights (integers with blocks, bf16 with bf16, else f32), others in f32.
   std::optional<kernels::Precision> precision = {};
+  /// A block format that a generator's float weights are quantised to while they are packed, each
+  /// tensor to what weights::ChooseQuantisedType makes of it, as in a file that `lattice quantize`
+  /// writes; tensors whose rows are not whole blocks stay as they are. kInvalidArgument for weights
+  /// that are quantised to something else already.
+  std::optional<Dtype> weights = {};
   /// Folder of packed weights (WeightCache) of a generator; empty: every start packs them.
   std::filesystem::path weight_cache = {};
 };

@@ -1,6 +1,7 @@
 #include "models/model_plan.h"
 
 #include "models/model_files.h"
+#include "models/packed_weights.h"
 
 namespace lattice::models {
 namespace {
@@ -54,8 +55,14 @@ ModelPlan PlanOf(ModelDescription description, std::size_t weights_bytes) {
           .row_floats = description.row_floats};
 }
 
-ModelPlan PlanOf(const ModelFiles& files) {
-  return PlanOf(files.description(), files.weights_bytes());
+ModelPlan PlanOf(const ModelFiles& files, std::optional<Dtype> weights) {
+  if (!weights) return PlanOf(files.description(), files.weights_bytes());
+  std::size_t bytes = 0;
+  for (const auto& [name, tensor] : files.checkpoint()->tensors()) {
+    const bool quantised = tensor.shape.size() > 1 && !IsBlock(tensor.dtype);
+    bytes += quantised ? QuantisedBytes(tensor, *weights) : tensor.bytes.size();
+  }
+  return PlanOf(files.description(), bytes);
 }
 
 }  // namespace lattice::models

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "kernels/api/state.h"
@@ -24,7 +24,7 @@ struct ModelUse {
 struct ModelPlan {
   ModelInfo info;
   StateShape state;
-  std::size_t weights_bytes = 0;  ///< Mapped from the file, computed with where they lie.
+  std::size_t weights_bytes = 0;  ///< In the size of their format, packed or where they lie.
   std::size_t row_floats = 0;     ///< f32 values a pass keeps for each row of a batch.
 
   std::size_t KvBytes(const ModelUse& use) const;     ///< Keys and values, in whole pages.
@@ -38,7 +38,7 @@ struct ModelPlan {
 
 ModelPlan PlanOf(ModelDescription description, std::size_t weights_bytes);
 
-/// From a model's config and the headers of its weights.
-ModelPlan PlanOf(const ModelFiles& files);
+/// From a model's config and the headers of its weights; `weights` as LoadOptions has it.
+ModelPlan PlanOf(const ModelFiles& files, std::optional<Dtype> weights = std::nullopt);
 
 }  // namespace lattice::models

@@ -6,11 +6,20 @@
 
 namespace lattice::models {
 
+std::uint64_t QuantisedBytes(const weights::TensorView& tensor, Dtype type) {
+  const BlockLayout layout = LayoutOf(type);
+  return tensor.n_elements() / layout.elements * layout.bytes;
+}
+
 PackedPlace PlaceOfPacked(const ModelSource& source, const std::filesystem::path& weight_cache) {
   PackedPlace place;
-  if (!source.stored || source.precision != kernels::Precision::kInt8) return place;
+  if (!source.stored) return place;
   for (const auto& [name, tensor] : source.checkpoint->tensors()) {
-    if (IsBlock(tensor.dtype)) place.packed_bytes += tensor.bytes.size();
+    if (IsBlock(tensor.dtype)) {
+      if (source.precision == kernels::Precision::kInt8) place.packed_bytes += tensor.bytes.size();
+    } else if (source.quantise && tensor.shape.size() > 1) {
+      place.packed_bytes += QuantisedBytes(tensor, source.quantise->type);
+    }
   }
   if (place.packed_bytes == 0) return place;
   Sha256 sha;

@@ -23,6 +23,9 @@ struct PackedPlace {
 /// packed weights.
 PackedPlace PlaceOfPacked(const ModelSource& source, const std::filesystem::path& weight_cache);
 
+/// About what a float tensor takes in a block format.
+std::uint64_t QuantisedBytes(const weights::TensorView& tensor, Dtype type);
+
 /// Maps what an earlier start left in the folder, or makes room for it there. Without a folder, or
 /// room: memory of this process.
 std::shared_ptr<WeightFile> OpenPacked(const ModelSource& source,

@@ -210,12 +210,12 @@ Result<std::shared_ptr<const Model>> Qwen35::Bind(const ModelSource& source, Qwe
   const ModelInfo& info = model->config_.info;
   LATTICE_TRY(const Binder binder, Binder::Make(source, kPrefixes, "embed_tokens.weight"));
   LATTICE_TRY(model->words_, binder.Table("embed_tokens.weight", info.vocab, info.hidden));
+  LATTICE_TRY(model->head_, LmHead::Find(source, binder, model->config_.tied_head, info, 0.0f));
   for (std::size_t i = 0; i < info.n_layers; ++i) {
     LATTICE_TRY(HybridLayer layer, model->BindLayer(binder, i));
     model->layers_.push_back(std::move(layer));
   }
   LATTICE_TRY(model->final_norm_, binder.OnePlusGain("norm.weight", info.hidden));
-  LATTICE_TRY(model->head_, LmHead::Find(source, binder, model->config_.tied_head, info, 0.0f));
   return std::shared_ptr<const Model>(std::move(model));
 }
 

@@ -122,7 +122,9 @@ class Builder {
     std::size_t n_bytes = 0;
     for (const std::string_view token : data_.tokens) n_bytes += token.size();
     vocabulary.Reserve(data_.tokens.size(), n_bytes);
+    constexpr std::size_t kAhead = 16;
     for (std::size_t i = 0; i < data_.tokens.size(); ++i) {
+      if (i + kAhead < data_.tokens.size()) vocabulary.Prefetch(data_.tokens[i + kAhead]);
       if (IsSpecial(i)) continue;
       LATTICE_TRY_VOID(vocabulary.Add(data_.tokens[i], static_cast<TokenId>(i)));
     }

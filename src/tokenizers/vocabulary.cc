@@ -76,6 +76,10 @@ Status Vocabulary::Add(std::string_view token, TokenId id) {
   return Ok();
 }
 
+void Vocabulary::Prefetch(std::string_view token) const {
+  if (!slots_.empty()) __builtin_prefetch(&slots_[HashBytes(token) & (slots_.size() - 1)], 1);
+}
+
 void Vocabulary::Rehash(std::size_t n_slots) {
   std::vector<Slot> old(n_slots);
   old.swap(slots_);

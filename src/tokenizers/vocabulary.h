@@ -28,6 +28,9 @@ class Vocabulary {
   /// kCorruptData when the id is outside 0..kMaxId or has a text already.
   Status Add(std::string_view token, TokenId id);
 
+  /// Brings what Add will look at into the cache: for large vocabularies, a few tokens ahead.
+  void Prefetch(std::string_view token) const;
+
   std::optional<TokenId> Find(std::string_view token) const;
   /// Absent for an unused id.
   std::optional<std::string_view> Text(TokenId id) const;

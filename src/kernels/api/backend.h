@@ -41,7 +41,9 @@ struct HostTensor {
   /// Row i is stored as row row_order[i]; empty: in order. Borrowed for a call.
   std::span<const std::uint32_t> row_order = {};
   /// For MakeStoredLinear and MakeExperts: the values are kept in this block format, quantised when
-  /// the layer is made. CanQuantise(*store_as), or the dtype itself.
+  /// the layer is made. For MakeTable: a row's values are rounded to it when they are looked up,
+  /// but for those of 256 one of which is beyond its range. CanQuantise(*store_as), or the dtype
+  /// itself.
   std::optional<Dtype> store_as = std::nullopt;
 };
 

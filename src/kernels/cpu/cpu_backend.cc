@@ -46,7 +46,14 @@ class CpuBackend : public Backend {
   }
   Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) override {
     LATTICE_TRY(StoredMatrix matrix, StoredMatrix::Make(table));
-    return std::unique_ptr<Table>(std::make_unique<CpuTable>(std::move(matrix)));
+    if (table.store_as && table.cols % LayoutOf(*table.store_as).elements != 0) {
+      return Error{ErrorCode::kInvalidArgument, "rows of " + std::to_string(table.cols) +
+                                                    " values are not whole blocks of " +
+                                                    std::string(DtypeName(*table.store_as))};
+    }
+    const bool rounded = table.store_as && *table.store_as != table.dtype;
+    return std::unique_ptr<Table>(
+        std::make_unique<CpuTable>(std::move(matrix), rounded ? table.store_as : std::nullopt));
   }
   std::unique_ptr<Vector> MakeVector(std::span<const float> values) override {
     return std::make_unique<CpuVector>(values);
@@ -147,15 +154,13 @@ double RowNs(double element_ns, std::size_t cols) { return element_ns * static_c
 
 // The sum of row r's terms, in pieces that fit a small buffer.
 void EmbedRow(std::span<const Lookup> terms, std::size_t r, float scale, std::span<float> out) {
-  constexpr std::size_t kPiece = 256;
+  constexpr std::size_t kPiece = CpuTable::kPiece;
   float part[kPiece];
   for (std::size_t begin = 0; begin < out.size(); begin += kPiece) {
     const std::span<float> sum = out.subspan(begin, std::min(kPiece, out.size() - begin));
     for (const Lookup& term : terms) {
-      const CpuTable& table = AsCpu(*term.table);
-      const std::span<const std::byte> row = table.row(static_cast<std::size_t>(term.rows[r]));
       const std::span<float> values = &term == &terms.front() ? sum : std::span(part, sum.size());
-      WidenPartToF32(table.dtype(), row, begin, values);
+      AsCpu(*term.table).ReadRow(static_cast<std::size_t>(term.rows[r]), begin, values);
       if (&term == &terms.front()) continue;
       for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += part[c];
     }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,17 +41,17 @@ class CpuBuffer : public Buffer {
 /// A table that stays where it is, in the dtype of its file.
 class CpuTable : public Table {
  public:
-  explicit CpuTable(StoredMatrix matrix) : matrix_(std::move(matrix)) {}
+  CpuTable(StoredMatrix matrix, std::optional<Dtype> rounded_to)
+      : matrix_(std::move(matrix)), rounded_to_(rounded_to) {}
   std::size_t rows() const override { return matrix_.rows(); }
   std::size_t cols() const override { return matrix_.cols(); }
-  Dtype dtype() const { return matrix_.dtype(); }
-  /// Bytes of row i, of any alignment.
-  std::span<const std::byte> row(std::size_t i) const {
-    return {matrix_.row(i), matrix_.row_bytes()};
-  }
+  /// Values [begin, begin + out.size()) of row i: at most kPiece, and begin a multiple of it.
+  static constexpr std::size_t kPiece = 256;  // whole blocks of any format
+  void ReadRow(std::size_t i, std::size_t begin, std::span<float> out) const;
 
  private:
   StoredMatrix matrix_;
+  std::optional<Dtype> rounded_to_;
 };
 
 class CpuVector : public Vector {
