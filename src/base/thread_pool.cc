@@ -1,23 +1,26 @@
 #include "base/thread_pool.h"
 
-#include <sched.h>
-
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
-#include <string>
 #include <system_error>
 #include <utility>
 
+#include "base/cpu_cores.h"
 #include "lattice/check.h"
 
 namespace lattice {
 namespace {
 
-// About 20 us on current processors: longer than the serial gap between two operations of a forward
-// pass, shorter than what a person would notice as load.
-constexpr int kSpins = 4000;
+using Clock = std::chrono::steady_clock;
+
+// Longer than the serial gap between two operations of a forward pass, shorter than what a person
+// would notice as load.
+constexpr std::chrono::microseconds kSpinTime{50};
+constexpr int kSpinsALook = 32;  // At the clock.
+
+constexpr std::uint32_t kOpen = 1u << 15, kInside = kOpen - 1;
+constexpr std::uint32_t CallOf(std::uint32_t gate) { return gate >> 16; }
 
 void Pause() {
 #if defined(__x86_64__)
@@ -27,31 +30,39 @@ void Pause() {
 #endif
 }
 
-// Waits until `value` differs from `seen`: spins first, then sleeps.
-void WaitForChange(const std::atomic<std::uint32_t>& value, std::uint32_t seen) {
-  for (int i = 0; i < kSpins; ++i) {
-    if (value.load(std::memory_order_acquire) != seen) return;
-    Pause();
+// Waits until done(value): spins first, then sleeps. Returns the value.
+template <typename Done>
+std::uint32_t WaitUntil(const std::atomic<std::uint32_t>& value, Done done) {
+  std::uint32_t now = value.load(std::memory_order_acquire);
+  if (done(now)) return now;
+  const Clock::time_point end = Clock::now() + kSpinTime;
+  do {
+    for (int i = 0; i < kSpinsALook; ++i) {
+      Pause();
+      now = value.load(std::memory_order_acquire);
+      if (done(now)) return now;
+    }
+  } while (Clock::now() < end);
+  while (!done(now)) {
+    value.wait(now, std::memory_order_acquire);
+    now = value.load(std::memory_order_acquire);
   }
-  value.wait(seen, std::memory_order_acquire);
+  return now;
 }
 
-// Processors granted by the control group's quota, or 0 when there is none.
-std::size_t QuotaProcessors() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
-  char* end = nullptr;
-  const double microseconds = std::strtod(quota.c_str(), &end);
-  if (end == quota.c_str() || microseconds <= 0) return 0;
-  return std::max<std::size_t>(1, static_cast<std::size_t>(microseconds / period));
-}
+// Of ParallelFor: ranges that a worker's part is taken in, so that all end together.
+constexpr std::size_t kRangesAPart = 8;
+constexpr std::size_t kMaxParts = 64;
+
+struct alignas(64) Part {
+  std::atomic<std::size_t> next;
+  std::size_t end, step;
+};
 
 }  // namespace
 
 ThreadPool::ThreadPool(std::size_t n_threads) {
-  LATTICE_CHECK(n_threads >= 1);
+  LATTICE_CHECK(n_threads >= 1 && n_threads <= kInside);
   workers_.reserve(n_threads - 1);
   try {
     for (std::size_t worker = 1; worker < n_threads; ++worker) {
@@ -63,60 +74,76 @@ ThreadPool::ThreadPool(std::size_t n_threads) {
 
 ThreadPool::~ThreadPool() {
   stopping_.store(true, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  gate_.store((CallOf(gate_.load(std::memory_order_relaxed)) + 1) << 16);
+  gate_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
-std::size_t ThreadPool::DefaultThreads() {
-  std::size_t n = std::max(1u, std::thread::hardware_concurrency());
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
-    n = static_cast<std::size_t>(std::max(1, CPU_COUNT(&allowed)));
-  }
-  if (const std::size_t quota = QuotaProcessors(); quota != 0) n = std::min(n, quota);
-  return n;
-}
+std::size_t ThreadPool::DefaultThreads() { return UsableCores(); }
 
-void ThreadPool::Run(Body body) {
+void ThreadPool::Run(Body body) { Call(body, /*waits_for_all=*/true); }
+
+void ThreadPool::Share(Body body) { Call(body, /*waits_for_all=*/false); }
+
+void ThreadPool::Call(Body body, bool waits_for_all) {
   if (workers_.empty()) {
     body(0);
     return;
   }
   const std::scoped_lock turn(turn_);
   body_ = &body;
-  running_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  left_.store(0, std::memory_order_relaxed);
+  const std::uint32_t call = CallOf(gate_.load(std::memory_order_relaxed)) + 1;
+  gate_.exchange(call << 16 | kOpen);  // Sequentially consistent: before the look for sleepers.
+  gate_.notify_all();
   std::exception_ptr own;
   try {
     body(0);
   } catch (...) {  // The workers still hold `body`: wait for them before the caller unwinds.
     own = std::current_exception();
   }
-  for (std::uint32_t left = running_.load(std::memory_order_acquire); left != 0;
-       left = running_.load(std::memory_order_acquire)) {
-    WaitForChange(running_, left);
-  }
+  const std::uint32_t n_inside = Close(waits_for_all);
+  WaitUntil(left_, [&](std::uint32_t left) { return left == n_inside; });
   std::exception_ptr theirs = std::exchange(error_, nullptr);
   if (own) std::rethrow_exception(own);
   if (theirs) std::rethrow_exception(theirs);
 }
 
+// Nobody enters afterwards. Returns how many have.
+std::uint32_t ThreadPool::Close(bool waits_for_all) {
+  const auto all = static_cast<std::uint32_t>(workers_.size());
+  if (waits_for_all) {
+    WaitUntil(left_, [&](std::uint32_t left) { return left == all; });
+  }
+  return gate_.fetch_and(~kOpen, std::memory_order_acq_rel) & kInside;
+}
+
 void ThreadPool::WorkerLoop(std::size_t worker) {
   std::uint32_t seen = 0;
   while (true) {
-    WaitForChange(generation_, seen);
-    ++seen;
+    const std::uint32_t gate =
+        WaitUntil(gate_, [&](std::uint32_t now) { return CallOf(now) != seen; });
+    seen = CallOf(gate);
     if (stopping_.load(std::memory_order_relaxed)) return;
-    try {
-      (*body_)(worker);
-    } catch (...) {
-      const std::scoped_lock lock(error_mutex_);
-      if (!error_) error_ = std::current_exception();
-    }
-    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_all();
+    Enter(gate, worker);
   }
+}
+
+// Takes part in the call that was open when `gate` was read, if it still is.
+void ThreadPool::Enter(std::uint32_t gate, std::size_t worker) {
+  const std::uint32_t call = CallOf(gate);
+  do {
+    if ((gate & kOpen) == 0 || CallOf(gate) != call) return;
+  } while (!gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel,
+                                        std::memory_order_acquire));
+  try {
+    (*body_)(worker);
+  } catch (...) {
+    const std::scoped_lock lock(error_mutex_);
+    if (!error_) error_ = std::current_exception();
+  }
+  left_.fetch_add(1);
+  left_.notify_all();
 }
 
 void ThreadPool::ParallelFor(std::size_t n, std::size_t grain,
@@ -128,11 +155,22 @@ void ThreadPool::ParallelFor(std::size_t n, std::size_t grain,
     body(0, n);
     return;
   }
-  const std::size_t threads = n_threads();
-  Run([&](std::size_t worker) {
-    const std::size_t begin = n_grains * worker / threads * grain;
-    const std::size_t end = std::min(n, n_grains * (worker + 1) / threads * grain);
-    if (begin < end) body(begin, end);
+  const std::size_t n_parts = std::min(n_threads(), kMaxParts);
+  Part parts[kMaxParts];
+  for (std::size_t i = 0; i < n_parts; ++i) {
+    const std::size_t begin = n_grains * i / n_parts;
+    parts[i].next.store(begin, std::memory_order_relaxed);
+    parts[i].end = n_grains * (i + 1) / n_parts;
+    parts[i].step = std::max<std::size_t>(1, (parts[i].end - begin) / kRangesAPart);
+  }
+  Share([&](std::size_t worker) {
+    for (std::size_t i = 0; i < n_parts; ++i) {
+      Part& part = parts[(worker + i) % n_parts];
+      for (std::size_t at = part.next.fetch_add(part.step); at < part.end;
+           at = part.next.fetch_add(part.step)) {
+        body(at * grain, std::min(n, std::min(at + part.step, part.end) * grain));
+      }
+    }
   });
 }
 
@@ -142,7 +180,7 @@ void ThreadPool::ParallelEach(std::size_t n, FunctionRef<void(std::size_t)> body
     return;
   }
   std::atomic<std::size_t> next{0};
-  Run([&](std::size_t) {
+  Share([&](std::size_t) {
     for (std::size_t i = next.fetch_add(1); i < n; i = next.fetch_add(1)) body(i);
   });
 }

@@ -34,6 +34,36 @@ TEST(ThreadPoolTest, ParallelEachCoversEachIndexOnce) {
   for (const auto& count : seen) EXPECT_EQ(count, 200);
 }
 
+TEST(ThreadPoolTest, ShareCallsEachWorkerAtMostOnceAndNobodyAfterwards) {
+  ThreadPool pool(4);
+  for (int round = 0; round < 2000; ++round) {
+    std::atomic<int> calls[4] = {};
+    std::atomic<int> items{0}, done{0};
+    pool.Share([&](std::size_t worker) {
+      ++calls[worker];
+      while (items++ < 20) ++done;
+    });
+    EXPECT_EQ(done, 20);
+    EXPECT_EQ(calls[0], 1);
+    for (const auto& count : calls) EXPECT_LE(count, 1);
+  }
+}
+
+TEST(ThreadPoolTest, ShareWaitsForThoseWhoCame) {
+  ThreadPool pool(2);
+  std::atomic<bool> came{false}, ended{false};
+  pool.Share([&](std::size_t worker) {
+    if (worker == 0) {
+      while (!came) std::this_thread::yield();
+      return;
+    }
+    came = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ended = true;
+  });
+  EXPECT_TRUE(ended);
+}
+
 TEST(ThreadPoolTest, WakesAfterSleep) {
   ThreadPool pool(2);
   for (int i = 0; i < 3; ++i) {

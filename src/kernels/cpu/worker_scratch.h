@@ -43,7 +43,7 @@ void ForEachUnit(ThreadPool& pool, std::size_t n, std::size_t n_workers, CallScr
   if (n_workers == 1) {
     work(0);
   } else {
-    pool.Run(work);
+    pool.Share(work);
   }
 }
 

@@ -244,7 +244,7 @@ void CpuAttention::Run(ThreadPool& pool, const AttentionArgs& args, CpuBuffer& o
   if (n_workers == 1) {
     work(0);
   } else {
-    pool.Run(work);
+    pool.Share(work);
   }
   GiveBack(std::move(scratch));
 }

@@ -24,7 +24,7 @@ inline void ForItems(ThreadPool& pool, std::size_t n, double item_ns,
   const auto least = static_cast<std::size_t>(kLeastRunNs / item_ns) + 1;
   const std::size_t run = std::max(std::min(least, n), n / (128 * pool.n_threads()));
   std::atomic<std::size_t> next{0};
-  pool.Run([&](std::size_t worker) {
+  pool.Share([&](std::size_t worker) {
     for (std::size_t begin = next.fetch_add(run); begin < n; begin = next.fetch_add(run)) {
       const std::size_t end = std::min(n, begin + run);
       for (std::size_t i = begin; i < end; ++i) body(i, worker);
