@@ -71,6 +71,10 @@ class TimedBackend : public Backend {
               Buffer& y) override {
     Time(NameOf(w, epilogue), [&] { inner_.Linear(x, w, epilogue, y); });
   }
+  void GatedLinear(const Buffer& x, const LinearWeights& w, Activation activation, Buffer& product,
+                   Buffer& y) override {
+    Time(NameOf(w, {}) + ", gated", [&] { inner_.GatedLinear(x, w, activation, product, y); });
+  }
   void Gate(const Buffer& x, Activation activation, GateHalf activated, Buffer& out) override {
     Time("gates", [&] { inner_.Gate(x, activation, activated, out); });
   }
@@ -93,10 +97,6 @@ class TimedBackend : public Backend {
   }
   void DeltaNet(const DeltaNetArgs& args, Buffer& out) override {
     Time("delta net", [&] { inner_.DeltaNet(args, out); });
-  }
-  void GatedHeadRmsNorm(Buffer& x, const Buffer& gate, std::size_t gate_col, const Vector& gain,
-                        float eps) override {
-    Time("head norm", [&] { inner_.GatedHeadRmsNorm(x, gate, gate_col, gain, eps); });
   }
   void SigmoidGate(Buffer& x, const Buffer& gate, std::size_t gate_col) override {
     Time("gates", [&] { inner_.SigmoidGate(x, gate, gate_col); });

@@ -11,7 +11,6 @@ namespace {
 using kernels::Backend;
 using kernels::Buffer;
 using kernels::ExpertTensors;
-using kernels::GateHalf;
 using kernels::HostTensor;
 
 constexpr std::size_t kMaxExperts = std::size_t{1} << 16;
@@ -82,8 +81,7 @@ void RunGated(Backend& backend, const FeedForward& ffn, const Buffer& normed,
               const Buffer* residual, Buffer& y, Workspace& workspace) {
   Buffer& hidden = workspace[kFfn];
   Buffer& gated = workspace[kGated];
-  backend.Linear(normed, *ffn.gate_up, {}, hidden);
-  backend.Gate(hidden, ffn.activation, GateHalf::kFirst, gated);
+  backend.GatedLinear(normed, *ffn.gate_up, ffn.activation, hidden, gated);
   backend.Linear(gated, *ffn.down, {.residual = residual}, y);
 }
 

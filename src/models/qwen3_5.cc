@@ -255,14 +255,16 @@ void Qwen35::Recur(std::size_t i, const Batch& batch, RowPlan& plan, const Buffe
   backend_.Linear(normed, *layer.in, {}, projected);
   PlanDeltaNet(batch, i, plan);
   backend_.DeltaNet({.shape = shape,
-                     .weights = {layer.conv.get(), layer.decay.get(), layer.dt_bias.get()},
+                     .weights = {layer.conv.get(), layer.decay.get(), layer.dt_bias.get(),
+                                 layer.gated_norm.get()},
                      .x = &projected,
                      .qkv_col = 0,
                      .beta_col = beta_col,
                      .decay_col = beta_col + shape.n_value_heads,
+                     .gate_col = gate_col,
+                     .norm_eps = config_.norm_eps,
                      .spans = plan.recurrent},
                     context);
-  backend_.GatedHeadRmsNorm(context, projected, gate_col, *layer.gated_norm, config_.norm_eps);
 }
 
 Buffer& Qwen35::RunLayer(std::size_t i, const Batch& batch, RowPlan& plan, bool wanted_only,

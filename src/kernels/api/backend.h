@@ -186,6 +186,11 @@ class Backend {
   virtual void Linear(const Buffer& x, const LinearWeights& w, const Epilogue& epilogue,
                       Buffer& y) = 0;
 
+  /// y [x.rows, w.outputs / 2] = activation(first half of x W^T + b) * its second half. `product`
+  /// is memory for the whole, should the backend want it; its contents are undefined afterwards.
+  virtual void GatedLinear(const Buffer& x, const LinearWeights& w, Activation activation,
+                           Buffer& product, Buffer& y) = 0;
+
   /// x [rows, 2n]: out [rows, n] = activation(one half) * (other half).
   virtual void Gate(const Buffer& x, Activation activation, GateHalf activated, Buffer& out) = 0;
 
@@ -210,10 +215,6 @@ class Backend {
   /// out [x.rows, value_width]; the states take the rows up.
   virtual void DeltaNet(const DeltaNetArgs& args, Buffer& out) = 0;
 
-  /// Each head of x [rows, n * head_dim] becomes RmsNorm(head) * silu(gate's head), in place; the
-  /// gate's heads are at gate_col + h * head_dim; gain [head_dim].
-  virtual void GatedHeadRmsNorm(Buffer& x, const Buffer& gate, std::size_t gate_col,
-                                const Vector& gain, float eps) = 0;
   /// x[r][c] *= sigmoid(gate[r][gate_col + c]).
   virtual void SigmoidGate(Buffer& x, const Buffer& gate, std::size_t gate_col) = 0;
   /// out += sigmoid(gate[r][gate_col]) * x, one gate a row.

@@ -96,14 +96,16 @@ struct DeltaNetWeights {
   const Vector* conv = nullptr;     ///< [conv_width * conv_kernel], channel by channel.
   const Vector* decay = nullptr;    ///< [n_value_heads] -exp(A_log): negative.
   const Vector* dt_bias = nullptr;  ///< [n_value_heads]
+  const Vector* gain = nullptr;     ///< [value_dim] of the norm that follows; null: there is none.
 };
 
 /// Causal convolution and SiLU, unit-length queries and keys, and the gated delta rule:
 /// q, k, v = silu(conv(x)); q, k *= rsqrt(sum of squares + 1e-6); q *= key_dim^-0.5;
 /// beta = sigmoid(b); g = decay * softplus(a + dt_bias); S <- exp(g) S; u = beta (v - S^T k);
-/// S <- S + k u^T; o = S^T q: computed in the chunked form whose one order of additions serves
-/// single rows and many (S at multiples of kDeltaChunk, then row by row in rising order).
-/// Source  Yang et al. 2024, "Gated Delta Networks"; Yang et al. 2024, "Parallelizing linear
+/// S <- S + k u^T; o = S^T q; with a gain o <- RmsNorm(o) * silu(gate), head by head: computed in
+/// the chunked form whose one order of additions serves single rows and many (S at multiples of
+/// kDeltaChunk, then row by row in rising order). Source  Yang et al. 2024, "Gated Delta Networks";
+/// Yang et al. 2024, "Parallelizing linear
 ///         transformers with the delta rule over sequence length".
 struct DeltaNetArgs {
   DeltaNetShape shape;
@@ -112,6 +114,8 @@ struct DeltaNetArgs {
   /// conv_width), inputs of beta and of the decay at beta_col and decay_col + [0, n_value_heads).
   const Buffer* x = nullptr;
   std::size_t qkv_col = 0, beta_col = 0, decay_col = 0;
+  std::size_t gate_col = 0;  ///< Of value_width gates; looked at with a gain only, as is norm_eps.
+  float norm_eps = 0.0f;
   std::span<const DeltaNetSpan> spans;  ///< In rising order of rows; cover x; no state twice.
 };
 

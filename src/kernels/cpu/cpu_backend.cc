@@ -69,6 +69,8 @@ class CpuBackend : public Backend {
   void HeadRmsNorm(Buffer& x, const HeadColumns& heads, const Vector& gain, float eps) override;
   void Linear(const Buffer& x, const LinearWeights& w, const Epilogue& epilogue,
               Buffer& y) override;
+  void GatedLinear(const Buffer& x, const LinearWeights& w, Activation activation, Buffer& product,
+                   Buffer& y) override;
   void Gate(const Buffer& x, Activation activation, GateHalf activated, Buffer& out) override;
   void Activate(Activation activation, Buffer& x) override;
   void ApplyRope(Buffer& x, const HeadColumns& heads, std::span<const std::int32_t> positions,
@@ -99,8 +101,6 @@ class CpuBackend : public Backend {
   void DeltaNet(const DeltaNetArgs& args, Buffer& out) override {
     delta_net_.Run(pool_, args, AsCpu(out));
   }
-  void GatedHeadRmsNorm(Buffer& x, const Buffer& gate, std::size_t gate_col, const Vector& gain,
-                        float eps) override;
   void SigmoidGate(Buffer& x, const Buffer& gate, std::size_t gate_col) override;
   void AddSigmoidGated(const Buffer& x, const Buffer& gate, std::size_t gate_col,
                        Buffer& out) override;
@@ -241,6 +241,14 @@ void CpuBackend::Linear(const Buffer& x, const LinearWeights& w, const Epilogue&
   static_cast<const CpuLinear&>(w).Run(pool_, AsCpu(x), epilogue, AsCpu(y));
 }
 
+void CpuBackend::GatedLinear(const Buffer& x, const LinearWeights& w, Activation activation,
+                             Buffer& product, Buffer& y) {
+  const auto& weights = static_cast<const CpuLinear&>(w);
+  if (weights.RunGated(pool_, AsCpu(x), activation, AsCpu(y))) return;
+  weights.Run(pool_, AsCpu(x), {}, AsCpu(product));
+  Gate(product, activation, GateHalf::kFirst, y);
+}
+
 void CpuBackend::Gate(const Buffer& x, Activation activation, GateHalf activated, Buffer& out) {
   const CpuBuffer& in = AsCpu(x);
   CpuBuffer& y = AsCpu(out);
@@ -308,23 +316,6 @@ void CpuBackend::Write(std::span<const float> values, std::size_t rows, std::siz
 void CpuBackend::Read(const Buffer& x, std::span<float> values) {
   LATTICE_CHECK(values.size() == x.rows() * x.cols());
   std::copy_n(AsCpu(x).data(), values.size(), values.data());
-}
-
-void CpuBackend::GatedHeadRmsNorm(Buffer& x, const Buffer& gate, std::size_t gate_col,
-                                  const Vector& gain, float eps) {
-  CpuBuffer& in = AsCpu(x);
-  const CpuBuffer& gates = AsCpu(gate);
-  const std::size_t dim = gain.size(), n_heads = in.cols() / dim;
-  LATTICE_CHECK(in.cols() % dim == 0 && gates.rows() == in.rows() && &in != &gates);
-  LATTICE_CHECK(gate_col + in.cols() <= gates.cols());
-  ForRows(pool_, in.rows(), RowNs(kNormNs + kActivationNs, in.cols()),
-          [&](std::size_t begin, std::size_t end) {
-            for (std::size_t r = begin; r < end; ++r) {
-              norm_.rms_norm(in.row(r), nullptr, AsCpu(gain).data(), eps, n_heads, dim, dim,
-                             in.row(r));
-              activation_.gate_silu(gates.row(r) + gate_col, in.row(r), in.cols(), in.row(r));
-            }
-          });
 }
 
 void CpuBackend::SigmoidGate(Buffer& x, const Buffer& gate, std::size_t gate_col) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -56,19 +57,36 @@ class GeneratorOpsTest : public testing::Test {
   std::unique_ptr<Backend> backend_ = MakeCpuBackend(pool_, CpuFeatures::Detect());
 };
 
-TEST_F(GeneratorOpsTest, GatedHeadRmsNorm) {
-  constexpr std::size_t kDim = 20;
-  const auto x = Random(kRows, kCols), gate = Random(kRows, kCols + 5), gain = Random(1, kDim);
-  const std::vector<float> v = Read(*x), g = Read(*gate), w = Read(*gain);
-  backend_->GatedHeadRmsNorm(*x, *gate, 5, *backend_->MakeVector(w), 1e-6f);
-  Expect(*x, [&](std::size_t r, std::size_t c) {
-    double square = 0;
-    for (std::size_t d = 0; d < kDim; ++d) {
-      square += std::pow(static_cast<double>(v[r * kCols + c / kDim * kDim + d]), 2);
+TEST_F(GeneratorOpsTest, GatedLinearIsTheProductAndItsGate) {
+  constexpr std::size_t kInputs = 64;
+  for (const std::size_t n : {5u, 32u, 100u}) {
+    const std::vector<float> weights = Read(*Random(2 * n, kInputs));
+    const std::vector<float> bias = Read(*Random(1, 2 * n));
+    const auto tensor = [&](std::span<const float> values, std::size_t rows) {
+      return HostTensor{Dtype::kF32, rows, values.size() / rows, std::as_bytes(values), {}};
+    };
+    const std::span<const float> all(weights);
+    // As one matrix, whose halves need not begin where the kernel's pieces do, and as two.
+    const HostTensor whole[] = {tensor(all, 2 * n)};
+    const HostTensor halves[] = {tensor(all.first(n * kInputs), n),
+                                 tensor(all.last(n * kInputs), n)};
+    const HostTensor whole_bias[] = {tensor(bias, 1)};
+    ProcessWeightMemory memory;
+    const auto linear = backend_->MakeStoredLinear(whole, whole_bias, Precision::kF32, memory);
+    const auto split = backend_->MakeStoredLinear(halves, {}, Precision::kF32, memory);
+    const auto packed = backend_->MakeLinear(whole, {}, Precision::kF32);
+    for (const std::size_t rows : {1u, 3u, 50u}) {
+      const auto x = Random(rows, kInputs);
+      const auto product = backend_->MakeBuffer(), want = backend_->MakeBuffer();
+      const auto got = backend_->MakeBuffer();
+      for (const LinearWeights* w : {linear->get(), split->get(), packed->get()}) {
+        backend_->Linear(*x, *w, {}, *product);
+        backend_->Gate(*product, Activation::kSilu, GateHalf::kFirst, *want);
+        backend_->GatedLinear(*x, *w, Activation::kSilu, *product, *got);
+        EXPECT_EQ(Read(*got), Read(*want)) << n << " outputs, " << rows << " rows";
+      }
     }
-    const double z = g[r * (kCols + 5) + 5 + c];
-    return v[r * kCols + c] / std::sqrt(square / kDim + 1e-6) * w[c % kDim] * z * Logistic(z);
-  });
+  }
 }
 
 TEST_F(GeneratorOpsTest, SigmoidGates) {

@@ -11,8 +11,8 @@ namespace lattice::kernels {
 /// rows that it wrote in the operation before in its own caches.
 inline constexpr std::size_t kRowGrain = 16;
 
-/// Work below this is done by the caller alone: about what it costs to wake another thread.
-inline constexpr double kInlineNanoseconds = 4000;
+/// Work below this is done by the caller alone: others would hardly have begun.
+inline constexpr double kInlineNanoseconds = 2000;
 
 /// Calls body(begin, end) for ranges that cover 0..n_rows. `row_ns` estimates one row's time.
 inline void ForRows(ThreadPool& pool, std::size_t n_rows, double row_ns,

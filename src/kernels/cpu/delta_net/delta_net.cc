@@ -27,6 +27,9 @@ void CheckShapes(const DeltaNetArgs& args) {
   LATTICE_CHECK(args.weights.dt_bias->size() == shape.n_value_heads);
   LATTICE_CHECK(args.qkv_col + shape.conv_width() <= args.x->cols());
   LATTICE_CHECK(std::max(args.beta_col, args.decay_col) + shape.n_value_heads <= args.x->cols());
+  LATTICE_CHECK(args.weights.gain == nullptr ||
+                (args.weights.gain->size() == shape.value_dim &&
+                 args.gate_col + shape.value_width() <= args.x->cols()));
   std::size_t row = 0;
   for (const DeltaNetSpan& span : args.spans) {
     LATTICE_CHECK(span.row_begin == row && span.row_end >= row && span.state->shape() == shape);
@@ -38,7 +41,7 @@ void CheckShapes(const DeltaNetArgs& args) {
 // One key head of one text, with its value heads.
 class Unit {
  public:
-  Unit(const DeltaNetKernels& kernels, const DeltaNetArgs& args, const DeltaNetSpan& span,
+  Unit(const DeltaNetKernelSet& kernels, const DeltaNetArgs& args, const DeltaNetSpan& span,
        std::size_t key_head, CpuBuffer& out, float* scratch)
       : kernels_(kernels),
         args_(args),
@@ -86,13 +89,13 @@ class Unit {
       StartWindow(query_window, key_);
       StartWindow(key_window, key_);
     }
-    kernels_.keys({.key_dim = shape_.key_dim,
-                   .padded = key_,
-                   .first = first,
-                   .n = n,
-                   .rows = rows_,
-                   .chunk_keys = state_.chunk_keys(key_head_),
-                   .products = products_});
+    kernels_.rule.keys({.key_dim = shape_.key_dim,
+                        .padded = key_,
+                        .first = first,
+                        .n = n,
+                        .rows = rows_,
+                        .chunk_keys = state_.chunk_keys(key_head_),
+                        .products = products_});
     const std::size_t group = shape_.n_value_heads / shape_.n_key_heads;
     for (std::size_t i = 0; i < group; ++i) {
       const std::size_t head = shape_.order == KeyHeadOrder::kBlocked
@@ -107,14 +110,14 @@ class Unit {
     const CpuBuffer& x = AsCpu(*args_.x);
     Convolve(row, first, n, 2 * shape_.key_width() + head * shape_.value_dim, shape_.value_dim,
              state_.value_window(head), values_);
-    kernels_.gates({.beta = x.row(row) + args_.beta_col + head,
-                    .decay = x.row(row) + args_.decay_col + head,
-                    .x_stride = x.cols(),
-                    .decay_scale = AsCpu(*args_.weights.decay).data()[head],
-                    .dt_bias = AsCpu(*args_.weights.dt_bias).data()[head],
-                    .n = n,
-                    .beta_out = beta_,
-                    .g_out = state_.g(head) + first});
+    kernels_.rule.gates({.beta = x.row(row) + args_.beta_col + head,
+                         .decay = x.row(row) + args_.decay_col + head,
+                         .x_stride = x.cols(),
+                         .decay_scale = AsCpu(*args_.weights.decay).data()[head],
+                         .dt_bias = AsCpu(*args_.weights.dt_bias).data()[head],
+                         .n = n,
+                         .beta_out = beta_,
+                         .g_out = state_.g(head) + first});
     const ValuesArgs values = {.key_dim = shape_.key_dim,
                                .padded_key = key_,
                                .value_dim = shape_.value_dim,
@@ -132,14 +135,28 @@ class Unit {
                                .scratch = kernel_scratch_,
                                .out = out_.row(row) + head * shape_.value_dim,
                                .out_stride = out_.cols()};
-    kernels_.values(values);
-    if (first + n == kChunkRows) kernels_.fold(values);
+    kernels_.rule.values(values);
+    if (first + n == kChunkRows) kernels_.rule.fold(values);
+    if (args_.weights.gain != nullptr) NormAndGate(row, n, head * shape_.value_dim);
+  }
+
+  // The value head at `col` of n rows of the output, which the cache still holds.
+  void NormAndGate(std::size_t row, std::size_t n, std::size_t col) {
+    const CpuBuffer& x = AsCpu(*args_.x);
+    const std::size_t dim = shape_.value_dim;
+    float* out = out_.row(row) + col;
+    kernels_.norm.rms_norm(out, nullptr, AsCpu(*args_.weights.gain).data(), args_.norm_eps, n, dim,
+                           out_.cols(), out);
+    for (std::size_t r = row; r < row + n; ++r) {
+      float* head = out_.row(r) + col;
+      kernels_.activation.gate_silu(x.row(r) + args_.gate_col + col, head, dim, head);
+    }
   }
 
   void Convolve(std::size_t row, std::size_t first, std::size_t n, std::size_t channel,
                 std::size_t dim, float* window, float* out) {
     const CpuBuffer& x = AsCpu(*args_.x);
-    kernels_.convolve(
+    kernels_.rule.convolve(
         {.x = x.row(row) + args_.qkv_col + channel,
          .x_stride = x.cols(),
          .taps_of = AsCpu(*args_.weights.conv).Transposed(shape_.conv_kernel) + channel,
@@ -158,7 +175,7 @@ class Unit {
     std::copy_n(window + kChunkRows * padded, (shape_.conv_kernel - 1) * padded, window);
   }
 
-  const DeltaNetKernels& kernels_;
+  const DeltaNetKernelSet& kernels_;
   const DeltaNetArgs& args_;
   const DeltaNetShape& shape_;
   const DeltaNetSpan& span_;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -53,6 +54,9 @@ class Runner {
         out_(backend_->MakeBuffer()),
         state_(backend_->MakeDeltaNetState(layer.shape)) {}
 
+  static constexpr float kNormEps = 1e-6f;
+  void SetGain(std::span<const float> gain) { gain_ = backend_->MakeVector(gain); }
+
   // The next rows of the layer for each state: from its own n_tokens() on.
   struct Piece {
     DeltaNetState* state;
@@ -73,7 +77,8 @@ class Runner {
     backend_->Write(rows, row, layer_.width, *x_);
     DeltaNetArgs args;
     args.shape = layer_.shape;
-    args.weights = {conv_.get(), decay_.get(), dt_bias_.get()};
+    args.weights = {conv_.get(), decay_.get(), dt_bias_.get(), gain_.get()};
+    args.norm_eps = kNormEps;  // Gates are the channels, from the first one on.
     args.x = x_.get();
     args.beta_col = layer_.shape.conv_width();
     args.decay_col = args.beta_col + layer_.shape.n_value_heads;
@@ -107,7 +112,7 @@ class Runner {
   const Layer& layer_;
   ThreadPool pool_;
   std::unique_ptr<Backend> backend_;
-  std::unique_ptr<Vector> conv_, decay_, dt_bias_;
+  std::unique_ptr<Vector> conv_, decay_, dt_bias_, gain_;
   std::unique_ptr<Buffer> x_, out_;
   std::unique_ptr<DeltaNetState> state_;
 };
@@ -176,6 +181,30 @@ std::vector<DeltaNetShape> Shapes() {
           {1, 1, 128, 128, 4, KeyHeadOrder::kBlocked},
           {3, 3, 8, 80, 2, KeyHeadOrder::kBlocked},
           {1, 2, 33, 7, 1, KeyHeadOrder::kBlocked}};
+}
+
+TEST(DeltaNetTest, AGainNormalisesAndGatesEachHead) {
+  for (const DeltaNetShape& shape : Shapes()) {
+    const Layer layer(shape, 70, 1);
+    const std::vector<float> gain = Random(shape.value_dim, 9);
+    const std::size_t width = shape.value_width(), dim = shape.value_dim;
+    Runner plain(layer, 2, CpuFeatures::Detect()), whole(layer, 2, CpuFeatures::Detect());
+    Runner single(layer, 1, CpuFeatures::Detect());
+    whole.SetGain(gain);
+    single.SetGain(gain);
+    const std::vector<float> before = plain.InPieces(layer.n()), got = whole.InPieces(layer.n());
+    EXPECT_TRUE(SameBits(got, single.InPieces(1)));
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const float* head = &before[i / dim * dim];
+      double square = 0;
+      for (std::size_t d = 0; d < dim; ++d) square += std::pow(static_cast<double>(head[d]), 2);
+      const double z = layer.x[i / width * layer.width + i % width];
+      const double want = before[i] /
+                          std::sqrt(square / static_cast<double>(dim) + double{Runner::kNormEps}) *
+                          gain[i % dim] * z / (1 + std::exp(-z));
+      ASSERT_NEAR(got[i], want, 2e-6 * (1 + std::abs(want))) << "dim " << dim << " at " << i;
+    }
+  }
 }
 
 TEST(DeltaNetTest, IsNearThePlainRecurrence) {

@@ -17,6 +17,13 @@ class CpuLinear : public LinearWeights {
   /// See Backend::Linear. Sets the shape of y.
   virtual void Run(ThreadPool& pool, const CpuBuffer& x, const Epilogue& epilogue,
                    CpuBuffer& y) const = 0;
+
+  /// See Backend::GatedLinear. False when these weights are not kept so that both halves of a part
+  /// of y can be made together: nothing is done then.
+  virtual bool RunGated(ThreadPool& /*pool*/, const CpuBuffer& /*x*/, Activation /*activation*/,
+                        CpuBuffer& /*y*/) const {
+    return false;
+  }
 };
 
 /// See Backend::MakeLinear. Weights are packed on `pool` into memory of `arena`.

@@ -93,11 +93,12 @@ class SegmentRun {
         q_(scores_ + n_pairs_ * kTileKeys) {}
 
   void Run(std::size_t segment) {
-    Begin();
     const std::size_t begin = VisibleTo(0).begin, end = VisibleTo(block_.n_rows - 1).end;
     std::size_t tile = segment * kSegmentKeys;
     const std::size_t stop = end < tile + kSegmentKeys ? end : tile + kSegmentKeys;
     if (begin > tile) tile = begin / kTileKeys * kTileKeys;
+    if (tile < stop) tile_.FetchStart(Head(tile));
+    Begin();
     for (; tile < stop; tile += kTileKeys) {
       const bool last = stop - tile <= kTileKeys;
       RunTile(tile, last ? stop - tile : kTileKeys);

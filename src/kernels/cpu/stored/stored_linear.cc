@@ -65,6 +65,7 @@ class StoredLinear : public CpuLinear {
       }
       col += rows;
     }
+    halves_match_ = HalvesMatch();
   }
 
   std::size_t outputs() const override { return outputs_; }
@@ -80,15 +81,23 @@ class StoredLinear : public CpuLinear {
     if (m == 0) return;
     const Finish finish = {bias_.empty() ? nullptr : bias_.data(),
                            MapOf(kernels_.activations, epilogue.activation), residual, y};
-    const std::size_t input_bytes = plan_.SizeBytes(m);
-    const std::size_t worker_bytes = kTileBytes + scratch_bytes_;
-    std::byte* scratch = y.Scratch(input_bytes + worker_bytes * pool.n_threads());
-    const InputRows rows = plan_.Make(pool, kernels_, {x.data(), nullptr}, m, scratch);
-    const double chunk_ns = static_cast<double>(inputs_ * kChunkOutputs) *
-                            (kReadNs + kMultiplyNs * static_cast<double>(m));
-    ForItems(pool, chunks_.size(), chunk_ns, [&](std::size_t c, std::size_t worker) {
-      RunChunk(chunks_[c], rows, m, scratch + input_bytes + worker * worker_bytes, finish);
+    ForChunks(pool, x, y, 1, [&](std::size_t c, const InputRows& rows, std::byte* scratch) {
+      RunChunk(chunks_[c], rows, m, scratch, finish);
     });
+  }
+
+  bool RunGated(ThreadPool& pool, const CpuBuffer& x, Activation activation,
+                CpuBuffer& y) const override {
+    LATTICE_CHECK(x.cols() == inputs_ && &x != &y);
+    if (!halves_match_) return false;
+    const std::size_t m = x.rows();
+    y.Reshape(m, outputs_ / 2);
+    if (m == 0) return true;
+    const GateFn gate = GateOf(kernels_.activations, activation);
+    ForChunks(pool, x, y, 2, [&](std::size_t c, const InputRows& rows, std::byte* scratch) {
+      RunGatedChunks(chunks_[c], chunks_[chunks_.size() / 2 + c], rows, gate, scratch, y);
+    });
+    return true;
   }
 
  private:
@@ -97,6 +106,65 @@ class StoredLinear : public CpuLinear {
     std::size_t begin, n;  // rows of its matrix
     std::size_t col;       // of the layer's outputs
   };
+
+  // Whether the chunks of the first half of the outputs have counterparts in the second half.
+  bool HalvesMatch() const {
+    const std::size_t half = chunks_.size() / 2;
+    if (chunks_.size() % 2 != 0 || outputs_ % 2 != 0) return false;
+    for (std::size_t c = 0; c < half; ++c) {
+      const Chunk &first = chunks_[c], &second = chunks_[half + c];
+      if (first.n != second.n || first.col + outputs_ / 2 != second.col) return false;
+    }
+    return true;
+  }
+
+  // Calls body(i, rows of x, a worker's memory) for each i that stands for `n_each` chunks.
+  template <typename Body>
+  void ForChunks(ThreadPool& pool, const CpuBuffer& x, CpuBuffer& y, std::size_t n_each,
+                 Body body) const {
+    const std::size_t m = x.rows();
+    const std::size_t input_bytes = plan_.SizeBytes(m);
+    const std::size_t worker_bytes = n_each * (kTileBytes + scratch_bytes_);
+    std::byte* scratch = y.Scratch(input_bytes + worker_bytes * pool.n_threads());
+    const InputRows rows = plan_.Make(pool, kernels_, {x.data(), nullptr}, m, scratch);
+    const double item_ns = static_cast<double>(n_each * inputs_ * kChunkOutputs) *
+                           (kReadNs + kMultiplyNs * static_cast<double>(m));
+    ForItems(pool, chunks_.size() / n_each, item_ns, [&](std::size_t i, std::size_t worker) {
+      body(i, rows, scratch + input_bytes + worker * worker_bytes);
+    });
+  }
+
+  // The gates' tile and that of what they multiply, finished together.
+  void RunGatedChunks(const Chunk& first, const Chunk& second, const InputRows& rows, GateFn gate,
+                      std::byte* scratch, CpuBuffer& y) const {
+    const Chunk* const chunks[2] = {&first, &second};
+    float* tiles[2];
+    ChunkWeights weights[2];
+    for (std::size_t i = 0; i < 2; ++i, scratch += kTileBytes + scratch_bytes_) {
+      tiles[i] = reinterpret_cast<float*>(scratch);
+      weights[i] = chunks[i]->product->Load(kernels_, chunks[i]->begin, chunks[i]->n, y.rows(),
+                                            scratch + kTileBytes);
+    }
+    for (std::size_t row = 0; row < y.rows(); row += kTileRows) {
+      const std::size_t n_rows = std::min(kTileRows, y.rows() - row);
+      for (std::size_t i = 0; i < 2; ++i) {
+        chunks[i]->product->Multiply(kernels_, weights[i], rows, row, n_rows, tiles[i],
+                                     kChunkOutputs);
+        AddBias(*chunks[i], n_rows, tiles[i]);
+      }
+      for (std::size_t r = 0; r < n_rows; ++r) {
+        gate(tiles[0] + r * kChunkOutputs, tiles[1] + r * kChunkOutputs, first.n,
+             y.row(row + r) + first.col);
+      }
+    }
+  }
+
+  void AddBias(const Chunk& chunk, std::size_t n_rows, float* tile) const {
+    if (bias_.empty()) return;
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      for (std::size_t j = 0; j < chunk.n; ++j) tile[r * kChunkOutputs + j] += bias_[chunk.col + j];
+    }
+  }
 
   void RunChunk(const Chunk& chunk, const InputRows& rows, std::size_t m, std::byte* scratch,
                 const Finish& finish) const {
@@ -114,6 +182,7 @@ class StoredLinear : public CpuLinear {
   std::size_t scratch_bytes_ = 0;  // of a chunk's weights
   std::vector<StoredProduct> products_;
   std::vector<Chunk> chunks_;
+  bool halves_match_ = false;
   std::vector<float> bias_;  // empty: none
   StoredKernels kernels_;
   InputPlan plan_;
