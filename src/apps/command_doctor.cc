@@ -6,11 +6,13 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "apps/available_memory.h"
 #include "apps/embedding_flags.h"
+#include "apps/generation_flags.h"
 #include "apps/peak_memory.h"
 #include "apps/progress_bar.h"
 #include "apps/text_engine.h"
@@ -30,6 +32,7 @@ struct Arguments {
   EmbeddingFlags embedding;
   std::size_t context = 0;
   std::string kv_type = "f16";
+  std::string weights;
   bool json = false;
 };
 
@@ -86,9 +89,11 @@ Result<boost::json::object> Measure(const Arguments& arguments, const AppContext
 }
 
 /// What earlier starts left of the model, looked at byte by byte.
-boost::json::object PackedWeights(const models::ModelFiles& files, const AppContext& context) {
+boost::json::object PackedWeights(const models::ModelFiles& files, std::optional<Dtype> weights,
+                                  const AppContext& context) {
   const std::filesystem::path folder = WeightCacheFolder(context);
-  const models::PackedPlace place = models::PlaceOfPacked(models::SourceOf(files, {}), folder);
+  const models::PackedPlace place =
+      models::PlaceOfPacked(models::SourceOf(files, {.weights = weights}), folder);
   boost::json::object report = {{"kept", context.environment.keep_packed},
                                 {"folder", folder.string()},
                                 {"folder_bytes", models::WeightCache(folder).SizeBytes()}};
@@ -111,7 +116,8 @@ boost::json::object PackedWeights(const models::ModelFiles& files, const AppCont
 /// The memory that a generator will take, by its files' headers alone.
 Result<boost::json::object> Plan(const Arguments& arguments, const AppContext& context,
                                  const models::ModelFiles& files) {
-  const models::ModelPlan plan = models::PlanOf(files);
+  LATTICE_TRY(const auto weights, ParseWeightType(arguments.weights));
+  const models::ModelPlan plan = models::PlanOf(files, weights);
   models::ModelUse use;
   LATTICE_TRY(use.kv_type, ParseKvType(arguments.kv_type));
   use.n_tokens = arguments.context != 0 ? arguments.context : plan.info.max_tokens;
@@ -131,7 +137,7 @@ Result<boost::json::object> Plan(const Arguments& arguments, const AppContext& c
                                 {"available_bytes", available},
                                 {"fits", fits.has_value()}};
   if (!fits) report["why_not"] = fits.error().message;
-  report["packed_weights"] = PackedWeights(files, context);
+  report["packed_weights"] = PackedWeights(files, weights, context);
   return report;
 }
 
@@ -192,6 +198,7 @@ Action DeclareDoctor(CLI::App& arguments, const AppContext& context) {
   arguments.add_option("--kv-type", parsed->kv_type, "How a generator keeps keys and values")
       ->check(CLI::IsMember({"f32", "f16", "q8"}))
       ->capture_default_str();
+  DeclareWeightType(arguments, parsed->weights);
   arguments.add_flag("--json", parsed->json, "Print JSON");
   arguments.footer(
       "\nExamples:\n  lattice doctor --model all-minilm-l6-v2\n"

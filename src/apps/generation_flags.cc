@@ -31,6 +31,14 @@ void Set(const std::optional<Value>& flag, Value& out) {
 
 }  // namespace
 
+void DeclareWeightType(CLI::App& arguments, std::string& type) {
+  arguments
+      .add_option("--weights", type,
+                  "Quantise float weights to this while loading (as they are stored)")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k"}));
+}
+
 void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags) {
   arguments
       .add_option("-m,--model", flags.model,
@@ -50,11 +58,7 @@ void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags) {
       ->type_name("N");
   arguments.add_option("-t,--threads", flags.threads, "Worker threads (all processors)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1024}));
-  arguments
-      .add_option("--weights", flags.weights,
-                  "Quantise float weights to this while loading (as they are stored)")
-      ->type_name("TYPE")
-      ->check(CLI::IsMember({"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k"}));
+  DeclareWeightType(arguments, flags.weights);
   arguments
       .add_option("--weight-cache", flags.weight_cache,
                   "Keep packed weights for the next start: auto (where there is room), off")

@@ -26,6 +26,9 @@ struct TextModelFlags {
 /// --weight-cache.
 void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags);
 
+/// Adds --weights alone.
+void DeclareWeightType(CLI::App& arguments, std::string& type);
+
 /// Flags of sampling; absent ones leave what the model's files recommend.
 struct SamplingFlags {
   std::optional<std::size_t> max_tokens;
