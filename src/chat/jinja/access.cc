@@ -15,14 +15,14 @@ std::string ObjectName(const Value& value) {
   return std::string(TypeName(value)) + " object";
 }
 
-Value Missing(const Value& value, std::string_view attribute) {
-  return Value::MakeUndefined("'" + ObjectName(value) + "' has no attribute '" +
-                              std::string(attribute) + "'");
+Result<Value> Missing(Runtime& runtime, const Value& value, std::string_view attribute) {
+  return runtime.MakeUndefined("'" + ObjectName(value) + "' has no attribute '" +
+                               std::string(attribute) + "'");
 }
 
-Value MissingItem(const Value& value, const Value& key) {
-  if (const Text* text = key.text()) return Missing(value, text->view());
-  return Value::MakeUndefined(ObjectName(value) + " has no element " + Describe(key));
+Result<Value> MissingItem(Runtime& runtime, const Value& value, const Value& key) {
+  if (const Text* text = key.text()) return Missing(runtime, value, text->view());
+  return runtime.MakeUndefined(ObjectName(value) + " has no element " + Describe(key));
 }
 
 // What a value has as attributes, which is all but the keys of a dict. Undefined without a reason
@@ -41,9 +41,9 @@ Result<Value> FindAttribute(Runtime& runtime, const Value& value, std::string_vi
     case MethodKind::kMutating:
       break;
   }
-  return Value::MakeUndefined("access to attribute '" + std::string(name) + "' of '" +
-                              std::string(TypeName(value)) +
-                              "' object is unsafe: values cannot be changed");
+  return runtime.MakeUndefined("access to attribute '" + std::string(name) + "' of '" +
+                               std::string(TypeName(value)) +
+                               "' object is unsafe: values cannot be changed");
 }
 
 bool IsReal(const Value& value) {
@@ -118,6 +118,7 @@ Result<Value> SliceText(Runtime& runtime, const Text& text, const SliceRange& ra
   if (range.step == 1) {
     const auto from = static_cast<std::size_t>(range.from);
     if (range.count > 0) {
+      LATTICE_TRY_VOID(runtime.Step(text.is_ascii() ? 0 : (from + range.count) / 32));
       out.Append(text, text.ByteOfChar(from), text.ByteOfChar(from + range.count));
     }
   } else {
@@ -141,18 +142,19 @@ Result<Value> SliceText(Runtime& runtime, const Text& text, const SliceRange& ra
 
 Result<Value> GetAttr(Runtime& runtime, const Value& value, std::string_view name) {
   if (value.IsUndefined()) return UndefinedFault(value);
+  LATTICE_TRY_VOID(runtime.Step(name.size() / 64));
   LATTICE_TRY(Value attribute, FindAttribute(runtime, value, name));
   if (IsReal(attribute)) return attribute;
   if (const Dict* dict = value.dict()) {
     if (const Value* found = dict->Find(name)) return *found;
   }
-  return Missing(value, name);
+  return Missing(runtime, value, name);
 }
 
 Result<Value> GetItem(Runtime& runtime, const Value& value, const Value& key) {
   if (value.IsUndefined()) return UndefinedFault(value);
   if (const Dict* dict = value.dict()) {
-    if (!key.IsString()) LATTICE_TRY_VOID(runtime.Step(dict->entries.size()));
+    LATTICE_TRY_VOID(runtime.StepForKey(*dict, key));
     if (const Value* found = dict->Find(key)) return *found;
   } else if (const List* list = value.list(); list != nullptr && IsIndexable(*list)) {
     if (const auto index = IndexOf(key, list->items.size())) return list->items[*index];
@@ -169,7 +171,7 @@ Result<Value> GetItem(Runtime& runtime, const Value& value, const Value& key) {
     LATTICE_TRY(Value attribute, FindAttribute(runtime, value, name->view()));
     if (IsReal(attribute)) return attribute;
   }
-  return MissingItem(value, key);
+  return MissingItem(runtime, value, key);
 }
 
 Result<Value> GetSlice(Runtime& runtime, const Value& value, const Value& from, const Value& to,
@@ -182,7 +184,7 @@ Result<Value> GetSlice(Runtime& runtime, const Value& value, const Value& from, 
   const List* list = value.list();
   // As an unknown key of the reference's dict would: undefined until it is used.
   if (list == nullptr || !IsIndexable(*list)) {
-    return Value::MakeUndefined(ObjectName(value) + " cannot be sliced");
+    return runtime.MakeUndefined(ObjectName(value) + " cannot be sliced");
   }
   LATTICE_TRY(const SliceRange range, ResolveSlice(from, to, step, list->items.size()));
   LATTICE_TRY_VOID(runtime.Step(range.count / 8));

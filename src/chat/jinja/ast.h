@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace lattice::chat::jinja {
 
-/// A variable's name as an index into Program::symbols.
+/// The number of a variable's name in Program::symbols.
 using Symbol = std::uint32_t;
 
 struct Expr;
@@ -118,7 +119,7 @@ struct Stmt {
 /// A parsed template: immutable, so threads may share it.
 struct Program {
   Body body;
-  std::vector<std::string> symbols;
+  std::unordered_map<std::string, Symbol> symbols;
   // Symbols that statements define by themselves.
   Symbol loop = 0, caller = 0, varargs = 0, kwargs = 0;
 };

@@ -66,7 +66,7 @@ Status Interpreter::BindParameters(const Stmt& definition, const Arguments& argu
       LATTICE_TRY(value, Evaluate(*parameter.fallback, scope));
     }
     if (!value) {
-      value = Value::MakeUndefined("parameter '" + parameter.name + "' was not provided");
+      LATTICE_TRY(value, MakeUndefined("parameter '" + parameter.name + "' was not provided"));
     }
     scope.Set(parameter.symbol, *std::move(value));
   }

@@ -75,10 +75,12 @@ Result<Value> Interpreter::EvaluateOptional(const ExprPtr& expr, Scope& scope) {
 }
 
 Result<Value> Interpreter::EvaluateName(const Expr& expr, Scope& scope) {
-  const Value* found = scope.Find(expr.symbol);
+  std::size_t n_visited = 0;
+  const Value* found = scope.Find(expr.symbol, n_visited);
+  LATTICE_TRY_VOID(Step(n_visited / 32));
   // Only the reason of an undefined variable takes the trouble of making words.
   if (found == nullptr || (found->IsUndefined() && found->If<Undefined>()->reason == nullptr)) {
-    return Value::MakeUndefined("'" + expr.name + "' is undefined");
+    return MakeUndefined("'" + expr.name + "' is undefined");
   }
   return *found;
 }
@@ -102,7 +104,7 @@ Result<Value> Interpreter::EvaluateDict(const Expr& expr, Scope& scope) {
     if (key.depth() > 0) {
       return Fault("unhashable type: '" + std::string(TypeName(key)) + "'");
     }
-    if (!key.IsString()) LATTICE_TRY_VOID(Step(dict.entries.size()));
+    LATTICE_TRY_VOID(StepForKey(dict, key));
     dict.Set(std::move(key), std::move(value));
   }
   return MakeDict(std::move(dict));
@@ -140,7 +142,7 @@ Result<Arguments> Interpreter::EvaluateArguments(const ArgumentExprs& exprs, Sco
     LATTICE_TRY_VOID(Step(names.dict()->entries.size()));
     for (const auto& [name, value] : names.dict()->entries) {
       if (!name.IsString()) return Fault("keywords must be strings");
-      LATTICE_TRY_VOID(Keep(sizeof(Value) + name.text()->size()));
+      LATTICE_TRY_VOID(Keep(sizeof(arguments.named[0]) + name.text()->size()));
       arguments.named.emplace_back(std::string(name.text()->view()), value);
     }
   }
@@ -210,7 +212,7 @@ Result<Value> Interpreter::EvaluateConditional(const Expr& expr, Scope& scope) {
   LATTICE_TRY(const Value condition, Evaluate(*expr.children[1], scope));
   if (Truthy(condition)) return Evaluate(*expr.children[0], scope);
   if (expr.children[2] != nullptr) return Evaluate(*expr.children[2], scope);
-  return Value::MakeUndefined(
+  return MakeUndefined(
       "the inline if-expression evaluated to false and no else section was defined");
 }
 

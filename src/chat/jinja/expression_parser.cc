@@ -9,12 +9,6 @@ Symbol SymbolTable::Of(const std::string& name) {
   return symbols_.emplace(name, static_cast<Symbol>(symbols_.size())).first->second;
 }
 
-std::vector<std::string> SymbolTable::Names() const {
-  std::vector<std::string> names(symbols_.size());
-  for (const auto& [name, symbol] : symbols_) names[symbol] = name;
-  return names;
-}
-
 Status ExpressionParser::CheckNesting() const {
   if (level_ <= limits_.max_nesting) return Ok();
   return Error{ErrorCode::kResourceExhausted,

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "chat/jinja/ast.h"
@@ -16,7 +17,7 @@ namespace lattice::chat::jinja {
 class SymbolTable {
  public:
   Symbol Of(const std::string& name);
-  std::vector<std::string> Names() const;
+  std::unordered_map<std::string, Symbol> Take() && { return std::move(symbols_); }
 
  private:
   std::unordered_map<std::string, Symbol> symbols_;

@@ -217,7 +217,9 @@ Result<Value> GetPath(Runtime& runtime, const Value& value, const Value& path) {
   if (!path.IsString()) return GetItem(runtime, value, path);
   Value at = value;
   std::string_view rest = path.text()->view();
+  LATTICE_TRY_VOID(runtime.Step(rest.size() / 64));
   while (true) {
+    LATTICE_TRY_VOID(runtime.Step());
     const std::string_view part = rest.substr(0, rest.find('.'));
     std::size_t index = 0;
     const auto read = std::from_chars(part.data(), part.data() + part.size(), index);

@@ -17,6 +17,9 @@ Result<std::vector<Value>> ItemsOf(Runtime& runtime, const Value& subject) {
 Result<Arguments> Rest(Runtime& runtime, const Arguments& arguments, std::size_t n) {
   Arguments rest;
   LATTICE_TRY_VOID(runtime.Keep((arguments.positional.size() - n) * sizeof(Value)));
+  for (const auto& named : arguments.named) {
+    LATTICE_TRY_VOID(runtime.Keep(sizeof(named) + named.first.size()));
+  }
   rest.positional.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(n),
                          arguments.positional.end());
   rest.named = arguments.named;

@@ -149,7 +149,9 @@ Result<Value> Truncate(Runtime& runtime, const Value& subject, const Arguments& 
   LATTICE_TRY(const Text text, ToText(runtime, subject));
   const Int n_end = static_cast<Int>(end.n_chars());
   if (length < n_end || leeway < 0) return Fault("truncate: the length is too short");
-  if (static_cast<Int>(text.n_chars()) <= length + leeway) return Value(text);
+  // Not length + leeway, which may be too large for an Int.
+  if (static_cast<Int>(text.n_chars()) - length <= leeway) return Value(text);
+  LATTICE_TRY_VOID(runtime.Step(text.size() / 32));
   Text kept = text.Sub(0, text.ByteOfChar(static_cast<std::size_t>(length - n_end)));
   if (!kill_words) kept = kept.Sub(0, std::min(kept.view().rfind(' '), kept.size()));
   TextBuilder out = runtime.NewText();
@@ -169,6 +171,7 @@ Result<Value> Center(Runtime& runtime, const Value& subject, const Arguments& ar
 Result<Value> WordCount(Runtime& runtime, const Value& subject, const Arguments& arguments) {
   LATTICE_TRY_VOID(Bind("wordcount", arguments, {}));
   LATTICE_TRY(const Text text, ToText(runtime, subject));
+  LATTICE_TRY_VOID(runtime.Step(text.size() / 16));
   Int count = 0;
   bool in_word = false;
   for (std::size_t at = 0; at < text.size();) {

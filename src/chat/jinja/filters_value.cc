@@ -108,13 +108,14 @@ std::optional<Int> Truncated(double value) {
   return static_cast<Int>(value);
 }
 
-Result<Value> ToInt(Runtime&, const Value& subject, const Arguments& arguments) {
+Result<Value> ToInt(Runtime& runtime, const Value& subject, const Arguments& arguments) {
   LATTICE_TRY(const Bound bound, Bind("int", arguments, {"default", "base"}));
   LATTICE_TRY(const Int base, bound.IntOr(1, 10));
   if (base < 2 || base > 36) return Fault("int: the base must be 2 to 36");
   std::optional<Int> value;
   if (subject.IsUndefined()) return UndefinedFault(subject);
   if (const Text* text = subject.text()) {
+    LATTICE_TRY_VOID(runtime.Step(text->size() / 16));
     value = ReadInt(text->view(), base);
     if (!value && base == 10) {
       if (const auto real = ReadDouble(text->view())) value = Truncated(*real);
@@ -128,13 +129,14 @@ Result<Value> ToInt(Runtime&, const Value& subject, const Arguments& arguments) 
   return bound[0] != nullptr ? *bound[0] : Value(Int{0});
 }
 
-Result<Value> ToFloat(Runtime&, const Value& subject, const Arguments& arguments) {
+Result<Value> ToFloat(Runtime& runtime, const Value& subject, const Arguments& arguments) {
   LATTICE_TRY(const Bound bound, Bind("float", arguments, {"default"}));
   if (subject.IsUndefined()) return UndefinedFault(subject);
   if (subject.Is<double>()) return subject;
   if (const Int* integer = subject.If<Int>()) return Value(static_cast<double>(*integer));
   if (const bool* flag = subject.If<bool>()) return Value(*flag ? 1.0 : 0.0);
   if (const Text* text = subject.text()) {
+    LATTICE_TRY_VOID(runtime.Step(text->size() / 16));
     if (const auto real = ReadDouble(text->view())) return Value(*real);
   }
   return bound[0] != nullptr ? *bound[0] : Value(0.0);
@@ -169,8 +171,8 @@ Result<Value> Attr(Runtime& runtime, const Value& subject, const Arguments& argu
   LATTICE_TRY(const Bound bound, Bind("attr", arguments, {"name"}, 1));
   LATTICE_TRY(const Text name, bound.TextOr(0, ""));
   if (subject.dict() != nullptr && subject.dict()->Find(name.view()) != nullptr) {
-    return Value::MakeUndefined("'dict object' has no attribute '" + std::string(name.view()) +
-                                "'");
+    return runtime.MakeUndefined("'dict object' has no attribute '" + std::string(name.view()) +
+                                 "'");
   }
   return GetAttr(runtime, subject, name.view());
 }

@@ -12,15 +12,16 @@ Result<Value> Range(Runtime& runtime, const Arguments& arguments) {
   LATTICE_TRY(const Bound bound, Bind("range", arguments, {"start", "stop", "step"}, 1));
   LATTICE_TRY(Int begin, bound.IntOr(0, 0));
   LATTICE_TRY(Int end, bound.IntOr(1, 0));
-  LATTICE_TRY(const Int step, bound.IntOr(2, 1));
+  LATTICE_TRY(Int step, bound.IntOr(2, 1));
   if (bound[1] == nullptr) end = std::exchange(begin, 0);
   if (step == 0) return Fault("range() arg 3 must not be zero");
   // Far beyond any limit, but where the arithmetic below cannot overflow.
   const Int far = Int{1} << 100;
   begin = std::clamp(begin, -far, far);
   end = std::clamp(end, -far, far);
+  step = std::clamp(step, -4 * far, 4 * far);  // past all that is between the two
   const Int span = step > 0 ? end - begin : begin - end;
-  const Int stride = step > 0 ? step : -std::max(step, -far);
+  const Int stride = step > 0 ? step : -step;
   const Int count = span <= 0 ? 0 : (span - 1) / stride + 1;
   if (count > Int{SIZE_MAX}) return Fault("range() is too long");
   LATTICE_TRY_VOID(runtime.CheckItems(static_cast<std::size_t>(count)));
@@ -48,6 +49,7 @@ Result<Dict> ReadEntries(Runtime& runtime, std::string_view what, const Argument
       LATTICE_TRY(std::vector<Value> parts, Iterate(runtime, pair));
       if (parts.size() != 2) return Fault(std::string(what) + " needs pairs of key and value");
       if (!parts[0].IsString()) return Fault(std::string(what) + " needs keys that are strings");
+      LATTICE_TRY_VOID(runtime.StepForKey(dict, parts[0]));
       dict.Set(std::move(parts[0]), std::move(parts[1]));
     }
   }

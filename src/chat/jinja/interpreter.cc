@@ -1,15 +1,14 @@
 #include "chat/jinja/interpreter.h"
 
-#include <algorithm>
-
 #include "chat/jinja/block.h"
 #include "chat/jinja/operators.h"
 #include "chat/jinja/printing.h"
 
 namespace lattice::chat::jinja {
 
-const Value* Scope::Find(Symbol symbol) const {
+const Value* Scope::Find(Symbol symbol, std::size_t& n_visited) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
+    n_visited += scope->variables_.size();
     for (const auto& [known, value] : scope->variables_) {
       if (known == symbol) return &value;
     }
@@ -41,19 +40,16 @@ Interpreter::Interpreter(const Program& program, const Limits& limits, CivilTime
       now_(now),
       globals_(nullptr),
       root_(&globals_) {
-  for (std::size_t i = 0; i < program.symbols.size(); ++i) {
-    if (const Function* function = FindFunction(program.symbols[i])) {
-      globals_.Set(static_cast<Symbol>(i), Value(function));
-    }
+  for (const auto& [name, symbol] : program.symbols) {
+    if (const Function* function = FindFunction(name)) globals_.Set(symbol, Value(function));
   }
 }
 
 Interpreter::~Interpreter() = default;
 
 void Interpreter::Define(std::string_view name, const Value& value) {
-  const auto found = std::find(program_.symbols.begin(), program_.symbols.end(), name);
-  if (found == program_.symbols.end()) return;  // nothing reads it
-  globals_.Set(static_cast<Symbol>(found - program_.symbols.begin()), value);
+  const auto found = program_.symbols.find(std::string(name));
+  if (found != program_.symbols.end()) globals_.Set(found->second, value);  // else nothing reads it
 }
 
 Result<Text> Interpreter::Run(std::string_view where) {
@@ -176,10 +172,13 @@ Status Interpreter::Assign(const Target& target, const Value& value, Scope& scop
     return Ok();
   }
   if (target.attribute.empty()) {
+    LATTICE_TRY_VOID(Step(scope.size() / 32));
     scope.Set(target.symbol, value);
     return Ok();
   }
-  const Value* object = scope.Find(target.symbol);
+  std::size_t n_visited = target.attribute.size();
+  const Value* object = scope.Find(target.symbol, n_visited);
+  LATTICE_TRY_VOID(Step(n_visited / 32));
   Namespace* const* names = object == nullptr ? nullptr : object->If<Namespace*>();
   if (names == nullptr) return Fault("cannot assign attribute on non-namespace object");
   LATTICE_TRY_VOID(CheckItems((*names)->attributes.entries.size() + 1));

@@ -22,8 +22,10 @@ class Scope {
  public:
   explicit Scope(Scope* parent) : parent_(parent) {}
 
-  const Value* Find(Symbol symbol) const;
+  /// Adds to `n_visited` the variables that were looked at.
+  const Value* Find(Symbol symbol, std::size_t& n_visited) const;
   void Set(Symbol symbol, Value value);
+  std::size_t size() const { return variables_.size(); }
   /// Keeps this scope and those around it for the whole run: a macro or a recursive loop refers to
   /// it and may be called after the block has ended.
   void Capture();

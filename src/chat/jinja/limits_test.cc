@@ -109,7 +109,102 @@ std::vector<Hostile> HostileTemplates() {
       {"a long template", Repeat("a", 2'000'000), "the limit is"},
       {"a large literal", "{{ 9" + Repeat("9", 100) + " }}", "no usable integer"},
       {"a literal past all doubles", "{{ 1e999 }}", "too large"},
+      {"tuples of affixes in tuples",
+       "{% set ns = namespace(t=('b', 'b')) %}{% for i in range(60) %}{% set ns.t = (ns.t, ns.t) %}"
+       "{% endfor %}{{ 'a'.startswith(ns.t) }}",
+       "not tuple"},
+      {"named arguments of filters in filters",
+       "{% set ns = namespace(p=[]) %}{% for i in range(20000) %}{% set ns.p = ns.p + [[i ~ '', "
+       "i]] %}"
+       "{% endfor %}{{ 'a'|map(" +
+           Repeat("'map',", 400) + "'upper', **dict(ns.p))|list }}",
+       "limit of"},
   };
+}
+
+// Templates that look again and again at a string of 10^6 bytes, or keep what refers to it.
+std::vector<Hostile> TemplatesWithALongString() {
+  const auto again = [](const std::string& expression) {
+    return "{% set s = 'a' * 10**6 %}{% set u = '\u00e4' * 10**6 %}{% set n = '0' * 10**6 %}"
+           "{% set d = {'b': 1} %}{% set ns = namespace(x=0, l=[]) %}{% for i in range(99999) %}{% "
+           "set ns.x = " +
+           expression + " %}{% endfor %}";
+  };
+  return {
+      {"counting words", again("s|wordcount"), "steps"},
+      {"a separator that is missing", again("s.partition('b')[0] is string"), "steps"},
+      {"a separator that is missing on the right", again("s.rpartition('b')[0] is string"),
+       "steps"},
+      {"almost a prefix", again("s.removeprefix(s ~ 'b')|length"), "limit of"},
+      {"characters at the end", again("u[999990:999991]"), "steps"},
+      {"a cut at the end", again("u|truncate(999990, false, '', 0) is string"), "limit of"},
+      {"digits", again("n|int"), "steps"},
+      {"digits of a real number", again("n|float"), "steps"},
+      {"a key", again("d.get(s)"), "steps"},
+      {"a key in a dict", again("s in d"), "steps"},
+      {"an item", again("d[s] is defined"), "limit of"},
+      {"an attribute's path", again("[d]|map(attribute=s)|list|length"), "limit of"},
+      {"reasons of what is undefined",
+       again("i") + "{% for i in range(9999) %}"
+                    "{% set ns.l = ns.l + [d[s]] %}{% endfor %}",
+       "limit of"},
+      {"copies of a key",
+       again("i") + "{% for i in range(9999) %}"
+                    "{% set ns.l = ns.l + [{s: 1}] %}{% endfor %}",
+       "limit of"},
+  };
+}
+
+TEST(JinjaLimitsTest, EveryLookAtALongStringCounts) {
+  for (const Hostile& hostile : TemplatesWithALongString()) {
+    SCOPED_TRACE(hostile.name);
+    EXPECT_NE(Failure(hostile.source, {.max_steps = 2'000'000}).find(hostile.expected),
+              std::string::npos)
+        << Failure(hostile.source, {.max_steps = 2'000'000});
+  }
+}
+
+TEST(JinjaLimitsTest, MarkedStringsShareTheirBytes) {
+  const Text text(std::string(1000, 'a'));
+  EXPECT_EQ(text.AsMarkup(true).view().data(), text.view().data());
+  EXPECT_TRUE(text.AsMarkup(true).is_markup());
+  EXPECT_FALSE(text.is_markup());
+}
+
+TEST(JinjaLimitsTest, OriginsOfBytesCountAsMemory) {
+  const auto compiled = Template::Parse("{% set x = u|list|join(',') %}{{ (x ~ x)|length }}",
+                                        {.max_built_bytes = 4000});
+  ASSERT_TRUE(compiled) << compiled.error().message;
+  Variables variables;
+  variables.values.emplace_back("u", Value(Text(std::string(50, 'a'), Origin::kUser)));
+  const auto text = compiled->Run(variables, {});
+  ASSERT_FALSE(text);
+  EXPECT_NE(text.error().message.find("bytes in all values"), std::string::npos)
+      << text.error().message;
+}
+
+TEST(JinjaLimitsTest, ManyVariablesCostTimeWhereTheyAreLookedUp) {
+  std::string source;
+  for (int i = 0; i < 5000; ++i) source += "{% set v" + std::to_string(i) + " = 1 %}";
+  source += "{% for i in range(99999) %}{{ v4999 }}{% endfor %}";
+  EXPECT_NE(Failure(source, {.max_steps = 2'000'000}).find("steps"), std::string::npos);
+}
+
+TEST(JinjaLimitsTest, TheLargestIntegersAreRefusedOrHaveAnAnswer) {
+  const std::string largest = "170141183460469231731687303715884105727";
+  const auto run = [](const std::string& expression) {
+    const auto compiled = Template::Parse("{{ " + expression + " }}");
+    const auto text = compiled ? compiled->Run({}, {}) : Result<Text>(compiled.error());
+    return text ? std::string(text->view()) : text.error().message;
+  };
+  const std::string smallest = "(-" + largest + " - 1)";
+  EXPECT_EQ(run("'-5'.zfill(" + smallest + ")"), "-5");
+  EXPECT_EQ(run("'5'.zfill(" + smallest + ")"), "5");
+  EXPECT_EQ(run("'abc'.center(" + smallest + ")"), "abc");
+  EXPECT_EQ(run("'abc'|truncate(" + largest + ", false, '...', " + largest + ")"), "abc");
+  EXPECT_EQ(run("range(2**100, -(2**100), " + smallest + ")|length"), "1");
+  EXPECT_EQ(run("range(0, 2**100, 2**99)"),
+            "range(0, 1267650600228229401496703205376, 633825300114114700748351602688)");
 }
 
 TEST(JinjaLimitsTest, HostileTemplatesEndWithAnErrorThatNamesTheLimit) {

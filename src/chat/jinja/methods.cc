@@ -28,7 +28,7 @@ Result<Value> CallDictMethod(Runtime& runtime, const Value& self, std::string_vi
   const Dict& dict = *self.dict();
   if (name == "get") {
     LATTICE_TRY(const Bound bound, Bind("get", arguments, {"key", "default"}, 1));
-    if (!bound[0]->IsString()) LATTICE_TRY_VOID(runtime.Step(dict.entries.size()));
+    LATTICE_TRY_VOID(runtime.StepForKey(dict, *bound[0]));
     if (const Value* found = dict.Find(*bound[0])) return *found;
     return bound[1] != nullptr ? *bound[1] : Value(None{});
   }

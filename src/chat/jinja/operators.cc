@@ -335,7 +335,7 @@ Result<bool> Contains(Runtime& runtime, const Value& container, const Value& ite
     if (item.depth() > 0) {
       return Fault("unhashable type: '" + std::string(TypeName(item)) + "'");
     }
-    if (!item.IsString()) LATTICE_TRY_VOID(runtime.Step(dict->entries.size()));
+    LATTICE_TRY_VOID(runtime.StepForKey(*dict, item));
     return dict->Find(item) != nullptr;
   }
   if (!IsIterable(container)) {

@@ -25,7 +25,7 @@ class StatementParser {
     program->varargs = symbols_.Of("varargs");
     program->kwargs = symbols_.Of("kwargs");
     LATTICE_TRY(program->body, ParseBody({}));
-    program->symbols = symbols_.Names();
+    program->symbols = std::move(symbols_).Take();
     return std::shared_ptr<const Program>(std::move(program));
   }
 

@@ -44,7 +44,7 @@ Status Runtime::Keep(std::size_t bytes) {
 
 Result<Text> Runtime::Finish(TextBuilder&& builder) {
   if (builder.full()) return LimitError("bytes in a string", limits_.max_string_bytes);
-  LATTICE_TRY_VOID(Keep(builder.size() + sizeof(Text)));
+  LATTICE_TRY_VOID(Keep(builder.memory_bytes() + sizeof(Text)));
   return std::move(builder).Build();
 }
 
@@ -53,6 +53,15 @@ Result<Value> Runtime::Str(std::string_view literal) {
   builder.Append(literal);
   LATTICE_TRY(Text text, Finish(std::move(builder)));
   return Value(std::move(text));
+}
+
+Result<Value> Runtime::MakeUndefined(std::string reason) {
+  LATTICE_TRY_VOID(Keep(sizeof(Value) + sizeof(std::string) + reason.size()));
+  return Value::MakeUndefined(std::move(reason));
+}
+
+Status Runtime::StepForKey(const Dict& dict, const Value& key) {
+  return Step(key.IsString() ? key.text()->size() / 64 : dict.entries.size());
 }
 
 Status Runtime::CheckItems(std::size_t n) const {

@@ -45,6 +45,8 @@ class Runtime {
 
   /// One evaluated node or visited item, `n` of them.
   Status Step(std::size_t n = 1);
+  /// What looking for `key` costs: the hash of a string, a walk over all entries for what is none.
+  Status StepForKey(const Dict& dict, const Value& key);
   /// Enters one level of evaluation; Leave() must follow when it succeeded.
   Status Enter();
   void Leave() { --depth_; }
@@ -57,6 +59,8 @@ class Runtime {
   Result<Value> MakeList(std::vector<Value> items, List::Kind kind = List::Kind::kList);
   Result<Value> MakeDict(Dict dict);
   Result<Value> MakeMethod(const Value& self, std::string_view name);
+  /// Undefined for that reason, which may hold a name of any length.
+  Result<Value> MakeUndefined(std::string reason);
   /// An error when lists of `n` items are not allowed: to ask before building one.
   Status CheckItems(std::size_t n) const;
   /// Counts memory that is not a string, list or dict.

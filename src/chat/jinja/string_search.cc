@@ -16,10 +16,11 @@ struct SearchArguments {
 };
 
 // (sub, start, end) with Python's reading of negative and missing bounds.
-Result<SearchArguments> ReadSearch(Runtime& runtime, const Text& self, const Bound& bound) {
+Result<SearchArguments> ReadSearch(Runtime& runtime, const Text& self, const Text& needle,
+                                   const Bound& bound) {
   SearchArguments search;
-  LATTICE_TRY(search.needle, bound.TextOr(0, ""));
-  LATTICE_TRY_VOID(runtime.Step((self.size() + search.needle.size()) / 32));
+  search.needle = needle;
+  LATTICE_TRY_VOID(runtime.Step(1 + (self.size() + needle.size()) / 32));
   const Int n = static_cast<Int>(self.n_chars());
   const auto read = [&](std::size_t i, Int fallback) -> Result<Int> {
     if (bound[i] == nullptr || bound[i]->IsNone()) return fallback;
@@ -37,7 +38,8 @@ Result<SearchArguments> ReadSearch(Runtime& runtime, const Text& self, const Bou
 Result<Value> FindEither(Runtime& runtime, const Text& self, const Arguments& arguments, bool last,
                          bool must_exist) {
   LATTICE_TRY(const Bound bound, Bind("find", arguments, {"sub", "start", "end"}, 1));
-  LATTICE_TRY(const SearchArguments search, ReadSearch(runtime, self, bound));
+  LATTICE_TRY(const Text needle, bound.TextOr(0, ""));
+  LATTICE_TRY(const SearchArguments search, ReadSearch(runtime, self, needle, bound));
   std::size_t found = kNotFound;
   if (search.possible) {
     const std::string_view range = self.view().substr(search.begin, search.end - search.begin);
@@ -64,7 +66,8 @@ Result<Value> RIndex(Runtime& runtime, const Text& self, const Arguments& argume
 
 Result<Value> Count(Runtime& runtime, const Text& self, const Arguments& arguments) {
   LATTICE_TRY(const Bound bound, Bind("count", arguments, {"sub", "start", "end"}, 1));
-  LATTICE_TRY(const SearchArguments search, ReadSearch(runtime, self, bound));
+  LATTICE_TRY(const Text needle, bound.TextOr(0, ""));
+  LATTICE_TRY(const SearchArguments search, ReadSearch(runtime, self, needle, bound));
   if (!search.possible) return Value(Int{0});
   const std::string_view range = self.view().substr(search.begin, search.end - search.begin);
   if (search.needle.empty()) {
@@ -84,7 +87,7 @@ Result<bool> HasAffix(Runtime& runtime, const Text& self, const Value& affix, co
     return Fault(std::string(at_end ? "endswith" : "startswith") +
                  " first arg must be str or a tuple of str, not " + std::string(TypeName(affix)));
   }
-  LATTICE_TRY(const SearchArguments search, ReadSearch(runtime, self, bound));
+  LATTICE_TRY(const SearchArguments search, ReadSearch(runtime, self, *affix.text(), bound));
   if (!search.possible) return false;
   const std::string_view range = self.view().substr(search.begin, search.end - search.begin);
   return at_end ? range.ends_with(affix.text()->view()) : range.starts_with(affix.text()->view());
@@ -100,11 +103,9 @@ Result<Value> AffixEither(Runtime& runtime, const Text& self, const Arguments& a
     LATTICE_TRY(const bool has, HasAffix(runtime, self, *bound[0], bound, at_end));
     return Value(has);
   }
-  for (const Value& affix : several->items) {
-    Arguments one = arguments;
-    one.positional[0] = affix;
-    LATTICE_TRY(const Value has, AffixEither(runtime, self, one, at_end));
-    if (*has.If<bool>()) return Value(true);
+  for (const Value& affix : several->items) {  // strings: a tuple in a tuple is an error
+    LATTICE_TRY(const bool has, HasAffix(runtime, self, affix, bound, at_end));
+    if (has) return Value(true);
   }
   return Value(false);
 }
@@ -140,8 +141,8 @@ Result<Value> ZFill(Runtime& runtime, const Text& self, const Arguments& argumen
   LATTICE_TRY(const Int width, bound.IntOr(0, 0));
   const bool has_sign = self.view().starts_with('-') || self.view().starts_with('+');
   if (!has_sign) return PadText(runtime, self, width, Text("0"), true, false);
-  LATTICE_TRY(const Value digits,
-              PadText(runtime, self.Sub(1, self.size()), width - 1, Text("0"), true, false));
+  LATTICE_TRY(const Value digits, PadText(runtime, self.Sub(1, self.size()),
+                                          std::max<Int>(width, 1) - 1, Text("0"), true, false));
   TextBuilder out = runtime.NewText();
   out.Append(self, 0, 1);
   out.Append(*digits.text());
@@ -182,7 +183,7 @@ constexpr std::pair<std::string_view, StringMethod> kMethods[] = {
 
 Result<Value> PadText(Runtime& runtime, const Text& text, Int width, const Text& fill, bool left,
                       bool right) {
-  const Int missing = width - static_cast<Int>(text.n_chars());
+  const Int missing = std::max<Int>(width, 0) - static_cast<Int>(text.n_chars());
   if (missing <= 0) return Value(text);
   const auto n = static_cast<std::size_t>(std::min<Int>(missing, Int{1} << 40));
   // As CPython's str.center: the odd one goes left when the width is odd.

@@ -202,6 +202,7 @@ Result<Value> Partition(Runtime& runtime, const Text& self, const Arguments& arg
   LATTICE_TRY(const Bound bound, Bind("partition", arguments, {"sep"}, 1));
   LATTICE_TRY(const Text separator, bound.TextOr(0, ""));
   if (separator.empty()) return Fault("empty separator");
+  LATTICE_TRY_VOID(runtime.Step(self.size() / 32));
   return Parts(runtime, self, separator, FindBytes(self.view(), separator.view(), 0), true);
 }
 
@@ -209,6 +210,7 @@ Result<Value> RPartition(Runtime& runtime, const Text& self, const Arguments& ar
   LATTICE_TRY(const Bound bound, Bind("rpartition", arguments, {"sep"}, 1));
   LATTICE_TRY(const Text separator, bound.TextOr(0, ""));
   if (separator.empty()) return Fault("empty separator");
+  LATTICE_TRY_VOID(runtime.Step(self.size() / 32));
   return Parts(runtime, self, separator, FindLastBytes(self.view(), separator.view(), self.size()),
                false);
 }
@@ -216,6 +218,7 @@ Result<Value> RPartition(Runtime& runtime, const Text& self, const Arguments& ar
 Result<Value> RemovePrefix(Runtime& runtime, const Text& self, const Arguments& arguments) {
   LATTICE_TRY(const Bound bound, Bind("removeprefix", arguments, {"prefix"}, 1));
   LATTICE_TRY(const Text prefix, bound.TextOr(0, ""));
+  LATTICE_TRY_VOID(runtime.Step(prefix.size() / 64));
   if (!self.view().starts_with(prefix.view())) return Value(self);
   return Piece(runtime, self, prefix.size(), self.size());
 }
@@ -223,6 +226,7 @@ Result<Value> RemovePrefix(Runtime& runtime, const Text& self, const Arguments& 
 Result<Value> RemoveSuffix(Runtime& runtime, const Text& self, const Arguments& arguments) {
   LATTICE_TRY(const Bound bound, Bind("removesuffix", arguments, {"suffix"}, 1));
   LATTICE_TRY(const Text suffix, bound.TextOr(0, ""));
+  LATTICE_TRY_VOID(runtime.Step(suffix.size() / 64));
   if (!self.view().ends_with(suffix.view())) return Value(self);
   return Piece(runtime, self, 0, self.size() - suffix.size());
 }

@@ -33,10 +33,9 @@ bool Text::IsUser(std::size_t byte) const {
 }
 
 Text Text::AsMarkup(bool markup) const {
-  if (rep_->markup == markup) return *this;
-  auto rep = std::make_shared<Rep>(*rep_);
-  rep->markup = markup;
-  return Text(std::move(rep));
+  Text text = *this;  // shares the bytes
+  text.markup_ = markup;
+  return text;
 }
 
 std::size_t Text::ByteOfChar(std::size_t index) const {

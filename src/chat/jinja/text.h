@@ -43,7 +43,7 @@ class Text {
 
   /// Marked by `safe` or `escape`: what is added to it by + is HTML-escaped first, as the reference
   /// does.
-  bool is_markup() const { return rep_->markup; }
+  bool is_markup() const { return markup_; }
   Text AsMarkup(bool markup) const;
 
   /// The byte at which a code point starts; size() for n_chars() or more.
@@ -57,11 +57,11 @@ class Text {
     std::string bytes;
     std::vector<ByteRange> user;
     std::size_t n_chars = 0;
-    bool markup = false;
   };
   explicit Text(std::shared_ptr<const Rep> rep) : rep_(std::move(rep)) {}
 
   std::shared_ptr<const Rep> rep_;
+  bool markup_ = false;
 };
 
 /// Joins pieces and their origins. Past `max_bytes` it drops what comes and says so by full(), so
@@ -78,6 +78,8 @@ class TextBuilder {
   void Repeat(const Text& text, std::size_t count);
 
   std::size_t size() const { return bytes_.size(); }
+  /// What the string and its origins take.
+  std::size_t memory_bytes() const { return bytes_.size() + user_.size() * sizeof(ByteRange); }
   bool full() const { return full_; }
   Text Build() &&;
 

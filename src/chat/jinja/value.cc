@@ -46,7 +46,7 @@ std::size_t Value::depth() const {
 }
 
 std::size_t Dict::IndexOf(std::string_view key) const {
-  const auto found = index_.find(std::string(key));
+  const auto found = index_.find(key);
   return found == index_.end() ? entries.size() : found->second;
 }
 
@@ -64,7 +64,7 @@ void Dict::Set(Value key, Value value) {
     entries[index].second = std::move(value);
     return;
   }
-  if (const Text* text = key.text()) index_.emplace(std::string(text->view()), index);
+  if (const Text* text = key.text()) index_.emplace(text->view(), index);
   entries.emplace_back(std::move(key), std::move(value));
 }
 

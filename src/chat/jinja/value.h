@@ -109,7 +109,8 @@ struct Dict {
   std::size_t IndexOf(const Value& key) const;  // entries.size() when there is none
   std::size_t IndexOf(std::string_view key) const;
 
-  std::unordered_map<std::string, std::size_t> index_;  // of string keys
+  // Of string keys. Borrows their bytes, which copies of the entries share.
+  std::unordered_map<std::string_view, std::size_t> index_;
 };
 
 struct Method {
