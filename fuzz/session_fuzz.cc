@@ -29,8 +29,7 @@ struct Store {
                                           .value_dim = 2,
                                           .conv_kernel = 2}});
     store = lattice::models::SequenceStore::Make(
-                shape, *backend,
-                {.kv_type = lattice::kernels::KvType::kF32, .max_tokens = 256})
+                shape, *backend, {.kv_type = lattice::kernels::KvType::kF32, .max_tokens = 256})
                 .value();
   }
   lattice::ThreadPool pool{1};
