@@ -54,10 +54,10 @@ void ChatSession::SetSystem(std::string_view text) {
   if (!text.empty()) messages.insert(messages.begin(), chat::Message::System(text));
 }
 
-Result<chat::RenderedPrompt> ChatSession::Render() const {
+Result<chat::RenderedPrompt> ChatSession::Render(const chat::Conversation& conversation) const {
   chat::RenderOptions options;
   options.enable_thinking = thinking_.enabled;
-  return template_.Render(conversation_, options);
+  return template_.Render(conversation, options);
 }
 
 Result<std::vector<TokenId>> ChatSession::Encode(const chat::RenderedPrompt& prompt) const {
@@ -94,7 +94,7 @@ Result<std::optional<engine::ThinkingLimit>> ChatSession::Limit(bool begins_insi
 }
 
 Result<ChatTurn> ChatSession::Answer(const std::stop_token& stop, ChatSink sink) {
-  LATTICE_TRY(const chat::RenderedPrompt prompt, Render());
+  LATTICE_TRY(const chat::RenderedPrompt prompt, Render(conversation_));
   LATTICE_TRY(const std::vector<TokenId> ids, Encode(prompt));
   const bool inside = markers_ && chat::OpensReasoning(prompt, *markers_);
   engine::GenerationOptions options = generation_;
@@ -150,6 +150,14 @@ bool ChatSession::Undo() {
   if (last_user == messages.rend()) return false;
   messages.erase(std::prev(last_user.base()), messages.end());
   return true;
+}
+
+Status ChatSession::Continue(const chat::Conversation& conversation) {
+  chat::Conversation asked = conversation;
+  asked.messages.push_back(chat::Message::User("And then?"));
+  LATTICE_TRY_VOID(Render(asked));
+  conversation_ = conversation;
+  return Ok();
 }
 
 void ChatSession::Reset() {

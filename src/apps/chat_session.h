@@ -56,6 +56,9 @@ class ChatSession {
   Result<ChatTurn> Retry(const std::stop_token& stop, ChatSink sink);
   /// Takes back the last message and its answer. False when there is none.
   bool Undo();
+  /// Goes on with the messages of another conversation. What the template says when it cannot take
+  /// them and a further question; nothing changes then.
+  Status Continue(const chat::Conversation& conversation);
   /// Forgets all but the system message.
   void Reset();
 
@@ -74,7 +77,7 @@ class ChatSession {
 
  private:
   Result<ChatTurn> Answer(const std::stop_token& stop, ChatSink sink);
-  Result<chat::RenderedPrompt> Render() const;
+  Result<chat::RenderedPrompt> Render(const chat::Conversation& conversation) const;
   Result<std::vector<TokenId>> Encode(const chat::RenderedPrompt& prompt) const;
   Result<std::optional<engine::ThinkingLimit>> Limit(bool begins_inside) const;
 

@@ -6,20 +6,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "apps/chat_opening.h"
 #include "apps/chat_printer.h"
 #include "apps/chat_session.h"
 #include "apps/chat_settings.h"
-#include "apps/chat_template_files.h"
 #include "apps/generation_flags.h"
 #include "apps/generation_json.h"
 #include "apps/interrupt.h"
 #include "apps/line_editor.h"
-#include "apps/text_engine.h"
 #include "apps/text_input.h"
 
 namespace lattice::apps {
@@ -38,33 +39,36 @@ constexpr std::string_view kHelp = R"(/help            this list
                  presence-penalty, frequency-penalty, seed, max-tokens,
                  thinking (on, off, auto or a number of tokens)
 /stats           speed and size of the last answer
-/model           which model this is
+/model [MODEL]   which model this is, or go on with another one
 /exit            leave (or Ctrl-D)
 A line that ends with \ goes on in the next one. Ctrl-C stops an answer.
 )";
 
 struct Arguments {
-  TextModelFlags model;
-  SamplingFlags sampling;
-  std::string prompt, system, template_name;
-  bool no_think = false;
-  std::optional<std::size_t> reasoning_budget;
+  ChatFlags chat;
+  std::string prompt;
   bool json = false;
 };
 
 /// The conversation with the person, or the program, at the other end.
 class Chat {
  public:
-  Chat(ChatSession& session, const Arguments& arguments, const AppContext& context)
-      : session_(session),
+  Chat(OpenedChat opened, const Arguments& arguments, const AppContext& context)
+      : opened_(std::move(opened)),
         arguments_(arguments),
         context_(context),
         printer_(isatty(STDOUT_FILENO) == 1) {}
 
-  Status RunPrompt();
-  Status RunLines();
+  Status Run() {
+    LATTICE_TRY_VOID(SayReady());
+    return arguments_.prompt.empty() ? RunLines() : RunPrompt();
+  }
 
  private:
+  ChatSession& session() { return *opened_.session; }
+  Status RunPrompt();
+  Status RunLines();
+  Status SayReady();
   template <typename Make>
   Status Answer(Make make);
   Status Event(boost::json::object event) { return Print(boost::json::serialize(event) + "\n"); }
@@ -72,20 +76,35 @@ class Chat {
   Status ShowEnd(const ChatTurn& turn);
   Status Command(std::string_view line, bool& leave);
   Status FileCommand(std::string_view name, const std::string& file);
+  Status SettingCommand(std::string_view rest);
+  Status ModelCommand(const std::string& model);
   Status Say(std::string_view text);
   Status Ask(const std::string& text);
 
-  ChatSession& session_;
+  OpenedChat opened_;
   const Arguments& arguments_;
   const AppContext& context_;
   ChatPrinter printer_;
   std::optional<ChatTurn> last_;
+  std::map<std::string, std::string, std::less<>> settings_;  // made by /set, but for thinking
 };
 
 /// What the program itself says; no part of an answer.
 Status Chat::Say(std::string_view text) {
   if (!context_.quiet) std::fprintf(stderr, "%.*s", static_cast<int>(text.size()), text.data());
   return Ok();
+}
+
+/// At the beginning, and when another model takes over.
+Status Chat::SayReady() {
+  if (arguments_.json) {
+    return Event({{"event", "ready"},
+                  {"model", session().model_name()},
+                  {"context", session().n_context()}});
+  }
+  if (isatty(STDIN_FILENO) != 1 || !arguments_.prompt.empty()) return Ok();
+  return Say(session().model_name() + ", a context of " + std::to_string(session().n_context()) +
+             " tokens\n");
 }
 
 Status Chat::ShowDelta(const ChatDelta& delta) {
@@ -102,7 +121,7 @@ Status Chat::ShowEnd(const ChatTurn& turn) {
                                 {"text", turn.text},
                                 {"finish_reason", engine::FinishReasonName(turn.finish)},
                                 {"usage", UsageJson(turn.usage)},
-                                {"seed", session_.generation().sampling.seed}};
+                                {"seed", session().generation().sampling.seed}};
     if (!turn.reasoning.empty()) done["reasoning"] = turn.reasoning;
     return Event(std::move(done));
   }
@@ -128,7 +147,7 @@ Status Chat::Answer(Make make) {
 
 Status Chat::Ask(const std::string& text) {
   return Answer(
-      [&](const std::stop_token& stop, ChatSink sink) { return session_.Ask(text, stop, sink); });
+      [&](const std::stop_token& stop, ChatSink sink) { return session().Ask(text, stop, sink); });
 }
 
 Status Chat::RunPrompt() {
@@ -144,13 +163,39 @@ Status Chat::RunPrompt() {
 Status Chat::FileCommand(std::string_view name, const std::string& file) {
   if (file.empty()) return Error{ErrorCode::kInvalidArgument, std::string(name) + " wants a file"};
   if (name == "/save") {
-    LATTICE_TRY_VOID(session_.Save(file));
+    LATTICE_TRY_VOID(session().Save(file));
     return Say("saved to " + file + "\n");
   }
   std::string remark;
-  LATTICE_TRY_VOID(session_.Load(file, remark));
+  LATTICE_TRY_VOID(session().Load(file, remark));
   if (!remark.empty()) LATTICE_TRY_VOID(Say(remark + "\n"));
-  return Say(std::to_string(session_.conversation().messages.size()) + " messages\n");
+  return Say(std::to_string(session().conversation().messages.size()) + " messages\n");
+}
+
+Status Chat::SettingCommand(std::string_view rest) {
+  const std::size_t gap = rest.find(' ');
+  if (gap == rest.npos) return Say(SettingLines(session()));
+  const std::string name(rest.substr(0, gap)), value(rest.substr(gap + 1));
+  LATTICE_TRY_VOID(ChangeSetting(name, value, session()));
+  if (name != "thinking") settings_[name] = value;
+  return Ok();
+}
+
+/// Until all is ready the old model stays; Ctrl-C keeps it.
+Status Chat::ModelCommand(const std::string& model) {
+  if (model.empty()) return Say(session().model_name() + "\n");
+  const InterruptWatcher::Scope scope(*context_.interrupts);
+  AppContext context = context_;
+  context.stop = scope.token();
+  LATTICE_TRY_VOID(Say("loading " + model + "\n"));
+  LATTICE_TRY(OpenedChat other, OpenWithModel(model, arguments_.chat, session(), context));
+  for (const auto& [name, value] : settings_) {
+    if (name == "seed") continue;  // goes on from where it is
+    LATTICE_TRY_VOID(ChangeSetting(name, value, *other.session));
+  }
+  std::swap(opened_, other);
+  last_.reset();
+  return SayReady();
 }
 
 Status Chat::Command(std::string_view line, bool& leave) {
@@ -163,31 +208,27 @@ Status Chat::Command(std::string_view line, bool& leave) {
     return Ok();
   }
   if (name == "/system") {
-    if (space == line.npos) return Say(session_.system().value_or("(none)") + "\n");
-    session_.SetSystem(rest);
+    if (space == line.npos) return Say(session().system().value_or("(none)") + "\n");
+    session().SetSystem(rest);
     return Ok();
   }
   if (name == "/reset") {
-    session_.Reset();
+    session().Reset();
     return Ok();
   }
-  if (name == "/undo") return Say(session_.Undo() ? "taken back\n" : "there is nothing to undo\n");
+  if (name == "/undo") return Say(session().Undo() ? "taken back\n" : "there is nothing to undo\n");
   if (name == "/retry") {
     return Answer(
-        [&](const std::stop_token& stop, ChatSink sink) { return session_.Retry(stop, sink); });
+        [&](const std::stop_token& stop, ChatSink sink) { return session().Retry(stop, sink); });
   }
   if (name == "/save" || name == "/load") return FileCommand(name, rest);
-  if (name == "/set") {
-    const std::size_t gap = rest.find(' ');
-    if (gap == rest.npos) return Say(SettingLines(session_));
-    return ChangeSetting(rest.substr(0, gap), rest.substr(gap + 1), session_);
-  }
+  if (name == "/set") return SettingCommand(rest);
   if (name == "/stats") {
     if (!last_) return Say("no answer yet\n");
-    return Say(UsageLine(last_->usage) + "; context " + std::to_string(session_.n_read()) + " of " +
-               std::to_string(session_.n_context()) + "\n");
+    return Say(UsageLine(last_->usage) + "; context " + std::to_string(session().n_read()) +
+               " of " + std::to_string(session().n_context()) + "\n");
   }
-  if (name == "/model") return Say(session_.model_name() + "\n");
+  if (name == "/model") return ModelCommand(rest);
   return Error{ErrorCode::kInvalidArgument,
                "no command '" + std::string(name) + "'; /help lists them"};
 }
@@ -206,9 +247,7 @@ std::string HistoryFile() {
 Status Chat::RunLines() {
   LineEditor editor(HistoryFile());
   if (editor.is_terminal()) {
-    LATTICE_TRY_VOID(Say(session_.model_name() + ", a context of " +
-                         std::to_string(session_.n_context()) +
-                         " tokens. /help lists the commands, Ctrl-D ends.\n"));
+    LATTICE_TRY_VOID(Say("/help lists the commands, Ctrl-D ends.\n"));
   }
   bool leave = false;
   while (!leave && !context_.stop.stop_requested()) {
@@ -224,43 +263,28 @@ Status Chat::RunLines() {
 }
 
 Status RunChat(const Arguments& arguments, const AppContext& context) {
-  LATTICE_TRY(TextEngine engine, OpenTextEngine(arguments.model, context));
-  LATTICE_TRY(ModelTemplate found,
-              FindModelTemplate(*engine.files, {.name = arguments.template_name}));
-  LATTICE_TRY(chat::ChatTemplate chat_template,
-              CompileTemplate(engine.files->path(), std::move(found), context.Log()));
-  ChatSession session(engine, std::move(chat_template));
-  session.generation() = MakeGenerationOptions(arguments.sampling, engine.model->defaults);
-  if (arguments.no_think) session.thinking().enabled = false;
-  session.thinking().budget = arguments.reasoning_budget;
-  if (!arguments.system.empty()) session.SetSystem(arguments.system);
-  if (arguments.json) {
-    const boost::json::object ready = {
-        {"event", "ready"}, {"model", session.model_name()}, {"context", session.n_context()}};
-    LATTICE_TRY_VOID(Print(boost::json::serialize(ready) + "\n"));
-  }
-  Chat chat(session, arguments, context);
-  return arguments.prompt.empty() ? chat.RunLines() : chat.RunPrompt();
+  LATTICE_TRY(OpenedChat opened, OpenChat(arguments.chat, context));
+  return Chat(std::move(opened), arguments, context).Run();
 }
 
 }  // namespace
 
 Action DeclareChat(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
-  DeclareTextModelFlags(arguments, parsed->model);
+  DeclareTextModelFlags(arguments, parsed->chat.model);
   arguments
       .add_option("-p,--prompt", parsed->prompt,
                   "Answer this and end; what is piped in is added to it")
       ->type_name("TEXT");
-  arguments.add_option("-s,--system", parsed->system, "The system message")->type_name("TEXT");
+  arguments.add_option("-s,--system", parsed->chat.system, "The system message")->type_name("TEXT");
   arguments
-      .add_option("--template-name", parsed->template_name,
+      .add_option("--template-name", parsed->chat.template_name,
                   "Which of the model's chat templates (default)")
       ->type_name("NAME");
-  DeclareSamplingFlags(arguments, parsed->sampling);
-  arguments.add_flag("--no-think", parsed->no_think, "Ask the model not to think first");
+  DeclareSamplingFlags(arguments, parsed->chat.sampling);
+  arguments.add_flag("--no-think", parsed->chat.no_think, "Ask the model not to think first");
   arguments
-      .add_option("--reasoning-budget", parsed->reasoning_budget,
+      .add_option("--reasoning-budget", parsed->chat.reasoning_budget,
                   "End the model's thinking after N tokens")
       ->type_name("N");
   arguments.add_flag("--json", parsed->json,
