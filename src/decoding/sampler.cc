@@ -70,7 +70,8 @@ Status Sampler::Restrict() {
     LATTICE_TRY_VOID(mask_->Fill(allowed_));
     candidates_.KeepAllowed(allowed_);
   }
-  if (candidates_.any()) return Ok();
+  const bool untouched = options_.logit_bias.empty() && options_.banned.empty() && mask_ == nullptr;
+  if (untouched || candidates_.any()) return Ok();
   return Error{ErrorCode::kInvalidArgument, "no token may come next: all are banned or masked"};
 }
 
