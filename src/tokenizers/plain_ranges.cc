@@ -39,7 +39,8 @@ Result<std::vector<Span>> PlainSpans(std::string_view text, std::span<const Byte
   std::vector<Span> spans;
   std::size_t at = 0, n_written = 0;
   for (const ByteRange& range : ranges) {
-    for (; at < range.end;) {
+    if (range.begin == range.end) continue;  // also inside a character: it marks nothing
+    while (at < range.end) {
       const Utf8Step step = DecodeUtf8(text.substr(at));
       const std::size_t n_out = step.valid ? step.n_bytes : std::string_view("\uFFFD").size();
       if (at + step.n_bytes > range.begin) {

@@ -56,6 +56,17 @@ TEST(PlainRangesTest, MarkersAcrossABorderAreTextAndShorterOnesBesideItAreNot) {
   EXPECT_EQ(Encode(*tokenizer, "\n\n", {{1, 2}}), Ids{22});
 }
 
+TEST(PlainRangesTest, EmptyRangesMarkNothingEvenInsideACharacter) {
+  const std::string text = "a\xE2\x96\x81z";
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    const std::vector<ByteRange> ranges = {{at, at}, {4, 5}};
+    const auto spans = PlainSpans(text, at <= 4 ? std::span(ranges) : std::span(ranges).first(1));
+    ASSERT_TRUE(spans) << spans.error().message;
+    ASSERT_EQ(spans->size(), at <= 4 ? 1u : 0u) << at;
+    for (const Span span : *spans) EXPECT_EQ(span.begin, 4u) << at;
+  }
+}
+
 TEST(PlainRangesTest, MergesReachAcrossBorders) {
   EXPECT_EQ(Encode(*Qwen(), "t ett", {{2, 3}}), (Ids{4, 7, 4, 4}));
 }
