@@ -19,15 +19,19 @@ inline void ForItems(ThreadPool& pool, std::size_t n, double item_ns,
     for (std::size_t i = 0; i < n; ++i) body(i, 0);
     return;
   }
-  // Small runs, so that workers end together, but not less work than it costs to ask for.
+  // Long runs first, which memory is read fastest in, and short ones at last, so that workers end
+  // together; but none with less work than it costs to ask for.
   constexpr double kLeastRunNs = 2000;
   const auto least = static_cast<std::size_t>(kLeastRunNs / item_ns) + 1;
-  const std::size_t run = std::max(std::min(least, n), n / (128 * pool.n_threads()));
+  const std::size_t share = 4 * pool.n_threads();
   std::atomic<std::size_t> next{0};
   pool.Share([&](std::size_t worker) {
-    for (std::size_t begin = next.fetch_add(run); begin < n; begin = next.fetch_add(run)) {
-      const std::size_t end = std::min(n, begin + run);
+    std::size_t begin = next.load();
+    while (begin < n) {
+      const std::size_t end = std::min(n, begin + std::max(least, (n - begin) / share));
+      if (!next.compare_exchange_weak(begin, end)) continue;
       for (std::size_t i = begin; i < end; ++i) body(i, worker);
+      begin = next.load();
     }
   });
 }
