@@ -39,7 +39,8 @@ struct InterruptWatcher::State {
     const sigset_t set = Watched();
     const timespec wait{0, 100'000'000};
     while (!stop.stop_requested()) {
-      if (const int signal = sigtimedwait(&set, nullptr, &wait); signal > 0) Interrupt(signal);
+      const int signal = sigtimedwait(&set, nullptr, &wait);
+      if (signal > 0 && !stop.stop_requested()) Interrupt(signal);
     }
   }
 };
@@ -51,7 +52,11 @@ InterruptWatcher::InterruptWatcher() : state_(std::make_unique<State>()) {
   state_->thread = std::jthread([state](const std::stop_token& stop) { state->Watch(stop); });
 }
 
-InterruptWatcher::~InterruptWatcher() = default;
+// A signal to the thread alone wakes it: no command ends later because of its wait.
+InterruptWatcher::~InterruptWatcher() {
+  state_->thread.request_stop();
+  pthread_kill(state_->thread.native_handle(), SIGTERM);
+}
 
 std::stop_token InterruptWatcher::token() const { return state_->work.get_token(); }
 

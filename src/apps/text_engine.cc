@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "apps/available_memory.h"
 #include "hub/hub.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "models/packed_weights.h"
 
 namespace lattice::apps {
 namespace {
@@ -47,6 +49,17 @@ Status ChooseContext(std::size_t asked, std::size_t available, FoundTextModel& f
   return found.plan.CheckFits(found.use, available);
 }
 
+/// It may take a minute, once.
+void TellOfQuantising(const TextModelFlags& flags, const FoundTextModel& found,
+                      const AppContext& context) {
+  std::error_code ignored;
+  const auto place = models::PlaceOfPacked(models::SourceOf(*found.files, found.options),
+                                           found.options.weight_cache);
+  const LogSink log = context.Log();
+  if (!log || std::filesystem::exists(place.file, ignored)) return;
+  log(LogLevel::kInfo, "packing the weights as " + flags.weights);
+}
+
 }  // namespace
 
 std::unique_ptr<ThreadPool> MakePool(std::size_t n_threads) {
@@ -78,6 +91,7 @@ Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppConte
   const bool keep =
       flags.weight_cache.empty() ? context.environment.keep_packed : flags.weight_cache == "auto";
   if (keep) found.options.weight_cache = WeightCacheFolder(context);
+  if (weights) TellOfQuantising(flags, found, context);
   LATTICE_TRY(found.use.kv_type, ParseKvType(flags.kv_type));
   auto chosen = ChooseContext(flags.context, AvailableMemory(), found);
   if (!chosen) return std::move(chosen).error().Within(name);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -17,6 +18,7 @@ namespace lattice {
 namespace {
 
 constexpr std::string_view kTemporary = ".tmp-";
+constexpr std::size_t kWriteBytes = std::size_t{16} << 20;
 
 Error SystemError(const std::filesystem::path& file, const char* doing) {
   const int code = errno;
@@ -55,6 +57,17 @@ AtomicFile::~AtomicFile() {
 Status AtomicFile::Append(std::string_view content) {
   LATTICE_CHECK(fd_ >= 0);
   while (!content.empty()) {
+    const std::size_t n = std::min(content.size(), kWriteBytes - waiting_.size());
+    waiting_.append(content.substr(0, n));
+    content.remove_prefix(n);
+    if (waiting_.size() == kWriteBytes) LATTICE_TRY_VOID(Flush());
+  }
+  return Ok();
+}
+
+Status AtomicFile::Flush() {
+  std::string_view content = waiting_;
+  while (!content.empty()) {
     const ssize_t n = write(fd_, content.data(), content.size());
     if (n < 0) {
       if (errno == EINTR) continue;
@@ -62,6 +75,7 @@ Status AtomicFile::Append(std::string_view content) {
     }
     content.remove_prefix(static_cast<std::size_t>(n));
   }
+  waiting_.clear();
   return Ok();
 }
 
@@ -72,6 +86,7 @@ Status AtomicFile::Append(std::span<const std::byte> content) {
 
 Status AtomicFile::Overwrite(std::size_t offset, std::string_view content) {
   LATTICE_CHECK(fd_ >= 0);
+  LATTICE_TRY_VOID(Flush());
   while (!content.empty()) {
     const ssize_t n = pwrite(fd_, content.data(), content.size(), static_cast<off_t>(offset));
     if (n < 0) {
@@ -86,6 +101,7 @@ Status AtomicFile::Overwrite(std::size_t offset, std::string_view content) {
 
 Status AtomicFile::Commit() {
   LATTICE_CHECK(fd_ >= 0);
+  LATTICE_TRY_VOID(Flush());
   if (fsync(fd_) != 0) return SystemError(temporary_, "write");
   if (rename(temporary_.c_str(), file_.c_str()) != 0) return SystemError(file_, "replace");
   close(std::exchange(fd_, -1));

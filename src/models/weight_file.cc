@@ -1,7 +1,5 @@
 #include "models/weight_file.h"
 
-#include <algorithm>
-#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -10,39 +8,24 @@
 namespace lattice::models {
 namespace {
 
-constexpr std::size_t kWriteBytes = std::size_t{16} << 20;
-
-/// Appends to a file in large aligned writes.
-class LargeWrites {
+/// Appends to a file, and knows how much.
+class Output {
  public:
-  explicit LargeWrites(AtomicFile& file) : file_(file), buffer_(kWriteBytes) {}
+  explicit Output(AtomicFile& file) : file_(file) {}
 
-  std::size_t n_bytes() const { return n_written_ + n_waiting_; }
-
+  std::size_t n_bytes() const { return n_bytes_; }
   Status Append(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const std::size_t n = std::min(bytes.size(), kWriteBytes - n_waiting_);
-      std::memcpy(buffer_.data() + n_waiting_, bytes.data(), n);
-      n_waiting_ += n;
-      bytes = bytes.subspan(n);
-      if (n_waiting_ == kWriteBytes) LATTICE_TRY_VOID(Flush());
-    }
-    return Ok();
+    n_bytes_ += bytes.size();
+    return file_.Append(bytes);
   }
   Status AppendZeros(std::size_t n) {
     const std::vector<std::byte> zeros(n);
     return Append(zeros);
   }
-  Status Flush() {
-    const std::size_t n = std::exchange(n_waiting_, 0);
-    n_written_ += n;
-    return file_.Append(std::span<const std::byte>(buffer_.data(), n));
-  }
 
  private:
   AtomicFile& file_;
-  AlignedBuffer buffer_;
-  std::size_t n_waiting_ = 0, n_written_ = 0;
+  std::size_t n_bytes_ = 0;
 };
 
 }  // namespace
@@ -84,19 +67,18 @@ Result<kernels::WeightMemory::Piece> WeightFile::Take(std::size_t size_bytes, st
 
 Status WeightFile::Write() const {
   LATTICE_TRY(AtomicFile file, AtomicFile::Create(file_));
-  LargeWrites writes(file);
-  LATTICE_TRY_VOID(writes.AppendZeros(kWeightFileStart));
+  Output output(file);
+  LATTICE_TRY_VOID(output.AppendZeros(kWeightFileStart));
   std::vector<WeightPiece> pieces;
   for (const Filled& filled : filled_) {
     pieces.push_back(
-        {filled.tag, writes.n_bytes(), filled.bytes.size(), WeightChecksum(filled.bytes)});
-    LATTICE_TRY_VOID(writes.Append(filled.bytes));
-    const std::size_t over = writes.n_bytes() % kPieceAlignment;
-    if (over != 0) LATTICE_TRY_VOID(writes.AppendZeros(kPieceAlignment - over));
+        {filled.tag, output.n_bytes(), filled.bytes.size(), WeightChecksum(filled.bytes)});
+    LATTICE_TRY_VOID(output.Append(filled.bytes));
+    const std::size_t over = output.n_bytes() % kPieceAlignment;
+    if (over != 0) LATTICE_TRY_VOID(output.AppendZeros(kPieceAlignment - over));
   }
-  const WeightFileFrame frame = MakeWeightFileFrame(pieces, writes.n_bytes(), identity_);
-  LATTICE_TRY_VOID(writes.Append(std::as_bytes(std::span(frame.table))));
-  LATTICE_TRY_VOID(writes.Flush());
+  const WeightFileFrame frame = MakeWeightFileFrame(pieces, output.n_bytes(), identity_);
+  LATTICE_TRY_VOID(output.Append(std::as_bytes(std::span(frame.table))));
   LATTICE_TRY_VOID(file.Overwrite(0, frame.header));
   return file.Commit();
 }

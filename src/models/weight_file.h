@@ -21,8 +21,9 @@ namespace lattice::models {
 /// process's memory by this one, which then writes the file for the next. Never fails for the
 /// file's sake: it may be damaged, and the disk full or not ours.
 ///
-/// Written, not filled through a mapping: large writes give a file whose cached pages are large,
-/// so that the next start maps it in a moment; and a full disk is an error, not a signal.
+/// Written, not filled through a mapping: large writes (AtomicFile's) give a file whose cached
+/// pages are large, so that the next start maps it in a moment; and a full disk is an error, not a
+/// signal.
 class WeightFile final : public kernels::WeightMemory {
  public:
   /// `file` is the file's place, or is to be; empty: none is read or written.
