@@ -12,8 +12,8 @@
 namespace lattice::kernels {
 namespace {
 
-// Beyond it a scale of some format may not be an f16 (see QuantiseBlocks).
-constexpr float kLargestValue = 8.0f * 65504.0f;
+// What QuantiseBlocks takes at most.
+constexpr float kLargestValue = 65504.0f;
 
 enum class Layout : std::uint8_t { kRows, kPanels };
 
@@ -52,7 +52,7 @@ class RowQuantiser {
   bool Run(std::size_t i, std::span<std::byte> out) {
     WidenToF32(matrix_.dtype(), {matrix_.row(i), matrix_.row_bytes()}, values_);
     const bool fits = std::ranges::all_of(
-        values_, [](float v) { return std::abs(v) < kLargestValue; });  // not so for a NaN
+        values_, [](float v) { return std::abs(v) <= kLargestValue; });  // not so for a NaN
     if (fits) QuantiseBlocks(dtype_, values_, out);
     return fits;
   }

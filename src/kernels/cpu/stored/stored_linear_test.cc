@@ -223,7 +223,7 @@ TEST(StoredLinearTest, ASubsetOfRowsMayBeTaken) {
 }
 
 TEST(StoredLinearTest, WeightsKeptInAnotherFormatComputeAsIfTheFileHadIt) {
-  constexpr std::size_t kInputs = 96, kOutputs = 37, kRows = 6;
+  constexpr std::size_t kInputs = 768, kOutputs = 37, kRows = 6;
   const RandomWeights weights(Dtype::kBf16, kOutputs, kInputs, 1);
   const Floats x = RandomFloats(kRows * kInputs, 2);
   std::vector<std::uint32_t> order(kOutputs);
@@ -308,9 +308,9 @@ TEST(StoredLinearTest, ValuesThatCannotBeKeptAsAskedAreRefused) {
     return made ? ErrorCode::kInternal : made.error().code;
   };
   for (const Precision precision : kPrecisions) {
-    EXPECT_EQ(code(weights.tensor(), Dtype::kQ4K, precision), ErrorCode::kUnsupported);
+    EXPECT_EQ(code(weights.tensor(), Dtype::kIq4Nl, precision), ErrorCode::kUnsupported);
     EXPECT_EQ(code(weights.tensor(), Dtype::kBf16, precision), ErrorCode::kUnsupported);
-    for (const float bad : {NAN, INFINITY, 1e6f}) {
+    for (const float bad : {NAN, INFINITY, 65536.0f}) {
       const RandomWeights source(Dtype::kF32, 3, 64, 1);
       Floats values = source.Values();
       values[100] = bad;
