@@ -54,21 +54,34 @@ inline void UnitLength(float* x, std::size_t padded, float factor) {
   for (std::size_t d = 0; d < padded; d += kLanes) Store(x + d, Mul(Load(x + d), scale));
 }
 
+// Columns are the chunk's rows. Those of a Vec lie together, so that a single row touches no more
+// memory than the chunk has rows.
+struct ChunkKeys {
+  const float* data;
+  std::size_t key_dim;
+  Vec At(std::size_t d, std::size_t col) const {
+    return Load(data + col * key_dim + d * kLanes);  // col is a multiple of kLanes.
+  }
+  void Prefetch(std::size_t, std::size_t) const {}
+};
+
 void Keys(const KeysArgs& args) {
   const float query_scale = 1.0f / Sqrt(static_cast<float>(args.key_dim));
   for (std::size_t t = 0; t < args.n; ++t) {
     float* key = args.rows + t * args.padded;
     UnitLength(key, args.padded, 1.0f);
     UnitLength(key + args.n * args.padded, args.padded, query_scale);
+    const std::size_t row = args.first + t;
+    float* column = args.chunk_keys + row / kLanes * args.key_dim * kLanes + row % kLanes;
     for (std::size_t d = 0; d < args.key_dim; ++d) {
-      args.chunk_keys[d * kChunkRows + args.first + t] = key[d];
+      column[d * kLanes] = key[d];
     }
   }
   // Columns past the last row hold what earlier chunks left there; nobody reads their products.
   const std::size_t n_cols = (args.first + args.n + kLanes - 1) / kLanes * kLanes;
-  Product<F32Panel>({args.rows, args.padded, 2 * args.n, F32Panel{args.chunk_keys, kChunkRows},
-                     args.key_dim, nullptr, args.products, kChunkRows},
-                    n_cols);
+  Product<ChunkKeys>({args.rows, args.padded, 2 * args.n, ChunkKeys{args.chunk_keys, args.key_dim},
+                      args.key_dim, nullptr, args.products, kChunkRows},
+                     n_cols);
 }
 
 void Gates(const GatesArgs& args) {
@@ -197,12 +210,13 @@ void Fold(const ValuesArgs& args) {
   const Decay decay(args.g, kChunkRows);
   float scale[kTileRows];
   for (float& s : scale) StorePart(&s, decay.Start(), 1);
+  const ChunkKeys chunk = {args.chunk_keys, args.key_dim};
   float* keys = args.scratch;  // [key_dim][kChunkRows]
   for (std::size_t v = 0; v < kChunkVecs; ++v) {
     const std::size_t c = v * kLanes;
     const Vec d = decay.From(v);
     for (std::size_t i = 0; i < args.key_dim; ++i) {
-      Store(keys + i * kChunkRows + c, Mul(d, Load(args.chunk_keys + i * kChunkRows + c)));
+      Store(keys + i * kChunkRows + c, Mul(d, chunk.At(i, c)));
     }
   }
   for (std::size_t p = 0; p < args.padded_value; p += kDeltaPanel) {

@@ -38,6 +38,10 @@ void CheckShapes(const DeltaNetArgs& args) {
   LATTICE_CHECK(row == args.x->rows());
 }
 
+// Up to so many rows the state comes from memory for them alone.
+constexpr std::size_t kFewRows = 2;
+constexpr std::size_t kLineFloats = 16, kStartFloats = 1024;
+
 // One key head of one text, with its value heads.
 class Unit {
  public:
@@ -79,6 +83,7 @@ class Unit {
   // Rows [first, first + n) of a chunk, the row'th and following of the call.
   void RunRows(std::size_t row, std::size_t first, std::size_t n) {
     const bool full = first + n == kChunkRows;
+    if (n <= kFewRows) Fetch(first);
     float* query_window = state_.query_window(key_head_);
     float* key_window = state_.key_window(key_head_);
     const std::size_t key_col = shape_.key_width() + key_head_ * shape_.key_dim;
@@ -96,14 +101,38 @@ class Unit {
                         .rows = rows_,
                         .chunk_keys = state_.chunk_keys(key_head_),
                         .products = products_});
-    const std::size_t group = shape_.n_value_heads / shape_.n_key_heads;
-    for (std::size_t i = 0; i < group; ++i) {
-      const std::size_t head = shape_.order == KeyHeadOrder::kBlocked
-                                   ? key_head_ * group + i
-                                   : key_head_ + i * shape_.n_key_heads;
-      RunValueHead(row, first, n, head);
-      if (full) StartWindow(state_.value_window(head), value_);
+    for (std::size_t i = 0; i < Group(); ++i) {
+      RunValueHead(row, first, n, ValueHead(i));
+      if (full) StartWindow(state_.value_window(ValueHead(i)), value_);
     }
+  }
+
+  std::size_t Group() const { return shape_.n_value_heads / shape_.n_key_heads; }
+  // The i-th value head of the key head.
+  std::size_t ValueHead(std::size_t i) const {
+    return shape_.order == KeyHeadOrder::kBlocked ? key_head_ * Group() + i
+                                                  : key_head_ + i * shape_.n_key_heads;
+  }
+
+  // Asks for what row `first` of a chunk reads beside the state proper, and for the state's start:
+  // small pieces in many places, which would come from memory one after another.
+  [[gnu::always_inline]] void Fetch(std::size_t first) {
+    const std::size_t window = shape_.conv_kernel - 1;
+    FetchFloats(state_.query_window(key_head_) + first * key_, window * key_);
+    FetchFloats(state_.key_window(key_head_) + first * key_, window * key_);
+    FetchFloats(state_.chunk_keys(key_head_), (first / 16 + 1) * 16 * shape_.key_dim);
+    for (std::size_t i = 0; i < Group(); ++i) {
+      const std::size_t head = ValueHead(i);
+      FetchFloats(state_.value_window(head) + first * value_, window * value_);
+      FetchFloats(state_.state(head), kStartFloats);
+      for (std::size_t p = 0; p < value_; p += kDeltaPanel) {
+        FetchFloats(state_.u(head) + p * kChunkRows, first * std::min(kDeltaPanel, value_ - p));
+      }
+    }
+  }
+  // Always inline: g++ 12 takes a function that only prefetches for one without effect.
+  [[gnu::always_inline]] static void FetchFloats(const float* p, std::size_t n) {
+    for (std::size_t i = 0; i < n; i += kLineFloats) __builtin_prefetch(p + i);
   }
 
   void RunValueHead(std::size_t row, std::size_t first, std::size_t n, std::size_t head) {

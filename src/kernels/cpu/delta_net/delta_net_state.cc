@@ -15,7 +15,9 @@ namespace {
 
 static_assert(kChunkRows == kDeltaChunk);
 
-constexpr std::uint64_t kFormat = 0x314E444554415453;  // "STATEDN1"
+constexpr std::size_t kKeyColumns = 16;  // See KeysArgs::chunk_keys.
+
+constexpr std::uint64_t kFormat = 0x324E444554415453;  // "STATEDN2"
 
 // What comes before the floats of a saved state.
 using Header = std::array<std::uint64_t, 8>;
@@ -82,7 +84,12 @@ void CpuDeltaNetState::ForRuns(std::size_t n, Seen seen) const {
   };
   const std::size_t rows = n % kChunkRows, left = kChunkRows - rows;
   run(chunk_keys_at_, 0);
-  for (std::size_t i = 0; i < shape_.n_key_heads * shape_.key_dim; ++i) run(rows, left);
+  for (std::size_t g = 0; g < shape_.n_key_heads; ++g) {
+    for (std::size_t begin = 0; begin < kChunkRows; begin += kKeyColumns) {
+      const std::size_t used = std::clamp(rows, begin, begin + kKeyColumns) - begin;
+      for (std::size_t d = 0; d < shape_.key_dim; ++d) run(used, kKeyColumns - used);
+    }
+  }
   for (std::size_t h = 0; h < shape_.n_value_heads; ++h) {
     for (std::size_t p = 0; p < padded_value_; p += kDeltaPanel) {
       const std::size_t width = std::min(kDeltaPanel, padded_value_ - p);

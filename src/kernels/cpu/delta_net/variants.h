@@ -34,7 +34,7 @@ struct KeysArgs {
   std::size_t first, n;
   float* rows;  ///< [2 n][padded] keys, then queries: made unit-length in place, queries times
                 ///< key_dim^-1/2.
-  float* chunk_keys;  ///< [key_dim][kChunkRows] a column for each row of the chunk.
+  float* chunk_keys;  ///< [kChunkRows / 16][key_dim][16] a column for each row of the chunk.
   float* products;    ///< [2 n][kChunkRows] of each key, then each query, with the chunk's keys.
 };
 

@@ -85,6 +85,16 @@ CpuKvPages::CpuKvPages(const KvShape& shape, const KvLayout& layout, std::size_t
       page_bytes_(layout.head_bytes * shape.n_kv_heads),
       memory_(std::move(memory)) {}
 
+void CpuKvPages::FetchKeys(std::uint32_t slot) {
+  const std::size_t bytes = layout_.values_at / (layout_.dim * kPageTokens);  // Of a number.
+  std::byte* head = page(slot / kPageTokens).data() + slot % kPageTokens * bytes;
+  for (std::size_t g = 0; g < shape_.n_kv_heads; ++g, head += layout_.head_bytes) {
+    for (std::size_t d = 0; d < layout_.dim; ++d) {
+      __builtin_prefetch(head + d * kPageTokens * bytes, /*rw=*/1);
+    }
+  }
+}
+
 void CpuKvPages::Store(const PagedAttentionKernels& kernels, const float* k, const float* v,
                        std::uint32_t slot) {
   std::byte* head = page(slot / kPageTokens).data();

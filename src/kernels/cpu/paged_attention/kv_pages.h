@@ -51,6 +51,9 @@ class CpuKvPages : public KvPages {
     return {memory_.data() + p * page_bytes_, page_bytes_};
   }
 
+  /// Asks for the memory that Store of a row will change: a line for each dimension of its keys,
+  /// which the stores would wait for one after another.
+  void FetchKeys(std::uint32_t slot);
   /// See Backend::StoreKv.
   void Store(const PagedAttentionKernels& kernels, const float* k, const float* v,
              std::uint32_t slot);

@@ -22,6 +22,8 @@ constexpr PagedAttentionVariant kVariants[] = {
 };
 
 constexpr double kStoreNs = 0.4;  // A number.
+// Later rows of a text meet the lines of the first.
+constexpr std::size_t kFetchedRows = 1;
 
 std::size_t RoundUp(std::size_t n) { return (n + 15) / 16 * 16; }
 
@@ -149,6 +151,9 @@ void CpuPagedAttention::Store(ThreadPool& pool, const CpuBuffer& kv, std::size_t
   for (const std::uint32_t slot : slots) LATTICE_CHECK(slot / kPageTokens < pages.n_pages());
   ForRows(pool, slots.size(), kStoreNs * 2 * static_cast<double>(width),
           [&](std::size_t begin, std::size_t end) {
+            for (std::size_t r = begin; r < std::min(end, begin + kFetchedRows); ++r) {
+              pages.FetchKeys(slots[r]);
+            }
             for (std::size_t r = begin; r < end; ++r) {
               pages.Store(kernels_, kv.row(r) + k_col, kv.row(r) + v_col, slots[r]);
             }
