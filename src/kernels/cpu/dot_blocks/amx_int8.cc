@@ -4,15 +4,16 @@
 namespace lattice::kernels {
 namespace {
 
-// A group of weights is one tile product: sixteen rows of x by sixteen outputs. Groups are taken
+// A group of 32 weights is one tile product: sixteen rows of x by sixteen outputs. Groups are taken
 // chain by chain, so that a chain's sums stay in registers.
 static_assert(kBlockPanelOutputs == kTileRows);
+constexpr std::size_t kGroup = kInputBlock;
 constexpr std::size_t kLanes = 16;
+constexpr std::size_t kMaxGroups = 1024;
 
-template <std::size_t kGroup>
 TileConfig Config() {
   TileConfig config;
-  config.Set(0, kTileRows);  // sums
+  config.Set(0, kTileRows);  // sums, in turn
   config.Set(1, kTileRows);
   config.Set(2, kTileRows);  // x
   config.row_bytes[2] = kGroup;
@@ -20,34 +21,78 @@ TileConfig Config() {
   return config;
 }
 
-// Sixteen rows of x from `x`, and one panel.
-template <std::size_t kGroup>
+// What sixteen rows of x lack for a zero of the weights: [16][n_groups].
+struct Corrections {
+  alignas(64) std::int32_t values[kTileRows * kMaxGroups];
+
+  void Set(const DotBlocksArgs& a, std::size_t i, std::size_t n_groups) {
+    const __m512i less_zero = _mm512_set1_epi32(-a.zero);
+    const std::int32_t* sums = a.x.sums + i * a.x.n_blocks;
+    for (std::size_t r = 0; r < kTileRows; ++r) {
+      for (std::size_t g = 0; g < n_groups; g += kLanes) {
+        const std::size_t n = n_groups - g < kLanes ? n_groups - g : kLanes;
+        const auto exists = static_cast<__mmask16>((1u << n) - 1u);
+        const __m512i all = _mm512_maskz_loadu_epi32(exists, sums + r * a.x.n_blocks + g);
+        _mm512_mask_storeu_epi32(values + r * n_groups + g, exists,
+                                 _mm512_mullo_epi32(all, less_zero));
+      }
+    }
+  }
+};
+
+// Groups in the order of chains.
+class ChainOrder {
+ public:
+  explicit ChainOrder(std::size_t n_groups) : n_groups_(n_groups) {}
+  bool AtEnd() const { return at_ >= n_groups_; }
+  // The next group.
+  std::size_t Take() {
+    const std::size_t group = at_;
+    at_ += kBlockChains;
+    if (at_ >= n_groups_) at_ = chain_ + 1 < kBlockChains ? ++chain_ : n_groups_;
+    return group;
+  }
+
+ private:
+  std::size_t n_groups_, at_ = 0, chain_ = 0;
+};
+
+// Sixteen rows of x and one panel.
 class TileRun {
  public:
-  TileRun(const DotBlocksArgs& a, std::size_t i, const BlockPanel& w)
-      : a_(a), w_(w), n_groups_(a.k / kGroup), x_(a.x.q + i * a.x.q_stride) {
-    x_scale_ = a.x.scale + i * a.x.n_blocks;
-    x_offset_ = a.x.offset + i * a.x.n_blocks;
-    x_sums_ = kGroup == 16 ? a.x.half_sums + 2 * i * a.x.n_blocks : a.x.sums + i * a.x.n_blocks;
-  }
+  TileRun(const DotBlocksArgs& a, std::size_t i, const BlockPanel& w,
+          const Corrections& corrections)
+      : a_(a),
+        w_(w),
+        n_groups_(a.k / kGroup),
+        x_(a.x.q + i * a.x.q_stride),
+        x_scale_(a.x.scale + i * a.x.n_blocks),
+        x_offset_(a.x.offset + i * a.x.n_blocks),
+        corrections_(corrections) {}
 
   // y [16, y_stride], the outputs that exist.
   void Run(float* y, __mmask16 exists) {
-    const std::size_t n_chains = n_groups_ < kBlockChains ? n_groups_ : kBlockChains;
-    Start<0>(0);
-    bool second = false;
+    // A tile is multiplied two groups ahead of its sums' use and stored one ahead, so that neither
+    // the product nor the way through memory is waited for.
+    ChainOrder ahead(n_groups_);
+    Multiply<0>(ahead.Take());
+    StoreTile<0>(sums_[0], kTileBytes);
+    if (!ahead.AtEnd()) Multiply<1>(ahead.Take());
+    std::size_t n_left = n_groups_;
     for (std::size_t c = 0; c < kBlockChains; ++c) {
       __m512 chain[kTileRows];
 #pragma GCC unroll 16
       for (__m512& sum : chain) sum = _mm512_setzero_ps();
-      for (std::size_t g = c; g < n_groups_; g += kBlockChains) {
-        // The tile of the next group is computed while this one's sums are scaled.
-        const std::size_t next = g + kBlockChains < n_groups_ ? g + kBlockChains : c + 1;
-        if (g + kBlockChains < n_groups_ || c + 1 < n_chains) {
-          second ? Start<0>(next) : Start<1>(next);
+      for (std::size_t g = c; g < n_groups_; g += kBlockChains, --n_left) {
+        if ((n_groups_ - n_left) % 2 == 0) {
+          if (n_left > 2) Multiply<0>(ahead.Take());
+          if (n_left > 1) StoreTile<1>(sums_[1], kTileBytes);
+          Add(sums_[0], g, chain);
+        } else {
+          if (n_left > 2) Multiply<1>(ahead.Take());
+          if (n_left > 1) StoreTile<0>(sums_[0], kTileBytes);
+          Add(sums_[1], g, chain);
         }
-        Add(sums_[second], g, chain);
-        second = !second;
       }
 #pragma GCC unroll 16
       for (std::size_t r = 0; r < kTileRows; ++r) _mm512_store_ps(chains_[c][r], chain[r]);
@@ -63,41 +108,35 @@ class TileRun {
   }
 
  private:
-  // Products of group g into one of the two arrays of sums.
   template <int kTile>
-  [[gnu::always_inline]] inline void Start(std::size_t g) {
+  [[gnu::always_inline]] inline void Multiply(std::size_t g) {
     ZeroTile<kTile>();
     LoadTile<2>(x_ + g * kGroup, a_.x.q_stride);
     LoadTile<3>(w_.q + g * kGroup * kBlockPanelOutputs, kTileBytes);
     DotSignedUnsigned::Run<kTile, 2, 3>();
-    StoreTile<kTile>(sums_[kTile], kTileBytes);
   }
 
   [[gnu::always_inline]] inline void Add(const std::int32_t (*sums)[kLanes], std::size_t g,
                                          __m512 (&chain)[kTileRows]) const {
-    constexpr std::size_t kSumsOfBlock = kInputBlock / kGroup;
-    const std::size_t n_blocks = a_.x.n_blocks, block = g / kSumsOfBlock;
     const __m512 scale = _mm512_load_ps(w_.scale + g * kBlockPanelOutputs);
-    const __m512i less_zero = _mm512_set1_epi32(-a_.zero);
+    const float* s = x_scale_ + g;
+    const std::int32_t* correction = corrections_.values + g;
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < kTileRows; ++r) {
       __m512i sum = _mm512_load_si512(sums[r]);
-      if (a_.zero != 0) {
-        const __m512i all = _mm512_set1_epi32(x_sums_[r * kSumsOfBlock * n_blocks + g]);
-        sum = _mm512_add_epi32(sum, _mm512_mullo_epi32(all, less_zero));
-      }
-      const __m512 s = _mm512_set1_ps(x_scale_[r * n_blocks + block]);
-      chain[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scale, s), chain[r]);
+      if (a_.zero != 0) sum = _mm512_add_epi32(sum, _mm512_set1_epi32(*correction));
+      chain[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scale, _mm512_set1_ps(*s)),
+                                 chain[r]);
+      s += a_.x.n_blocks;
+      correction += n_groups_;
     }
     if (!a_.has_min) return;
     const __m512 min = _mm512_load_ps(w_.min + g * kBlockPanelOutputs);
+    const float* offset = x_offset_ + g;
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < kTileRows; ++r) {
-      const float offset = kGroup == 32
-                               ? x_offset_[r * n_blocks + block]
-                               : x_scale_[r * n_blocks + block] *
-                                     static_cast<float>(x_sums_[r * kSumsOfBlock * n_blocks + g]);
-      chain[r] = _mm512_fmadd_ps(min, _mm512_set1_ps(offset), chain[r]);
+      chain[r] = _mm512_fmadd_ps(min, _mm512_set1_ps(*offset), chain[r]);
+      offset += a_.x.n_blocks;
     }
   }
 
@@ -107,18 +146,19 @@ class TileRun {
   const std::int8_t* x_;
   const float* x_scale_;
   const float* x_offset_;
-  const std::int32_t* x_sums_;
+  const Corrections& corrections_;
   alignas(64) std::int32_t sums_[2][kTileRows][kLanes];
   alignas(64) float chains_[kBlockChains][kTileRows][kLanes];
 };
 
-template <std::size_t kGroup>
 void RunTiles(const DotBlocksArgs& a, std::size_t n_rows) {
-  Configure(Config<kGroup>());
+  Configure(Config());
+  Corrections corrections;
   for (std::size_t i = 0; i < n_rows; i += kTileRows) {
+    if (a.zero != 0) corrections.Set(a, i, a.k / kGroup);
     for (std::size_t j = 0; j < a.n; j += kBlockPanelOutputs) {
       const std::size_t n = a.n - j < kLanes ? a.n - j : kLanes;
-      TileRun<kGroup>(a, i, a.w[j / kBlockPanelOutputs])
+      TileRun(a, i, a.w[j / kBlockPanelOutputs], corrections)
           .Run(a.y + i * a.y_stride + j, static_cast<__mmask16>((1u << n) - 1u));
     }
   }
@@ -127,9 +167,11 @@ void RunTiles(const DotBlocksArgs& a, std::size_t n_rows) {
 
 }  // namespace
 
+// Tiles of sixteen weights a group would spend most of their time on the scales.
 void DotBlocksAmxInt8(const DotBlocksArgs& a) {
-  const std::size_t n_rows = a.m / kTileRows * kTileRows;
-  if (n_rows != 0) a.group == 16 ? RunTiles<16>(a, n_rows) : RunTiles<32>(a, n_rows);
+  const bool fits = a.group == kGroup && a.k / kGroup <= kMaxGroups;
+  const std::size_t n_rows = fits ? a.m / kTileRows * kTileRows : 0;
+  if (n_rows != 0) RunTiles(a, n_rows);
   if (n_rows == a.m) return;
   DotBlocksArgs rest = a;  // The same bits.
   rest.x.q += n_rows * a.x.q_stride;

@@ -62,6 +62,11 @@ std::size_t InputPlan::Place(std::size_t n_rows, bool gather, std::byte* at,
         reinterpret_cast<std::uint16_t*>(take(whole_groups * stride * sizeof(std::uint16_t)));
     rows.bf16_stride = stride;
   }
+  if (Needs(InputForm::kBf16Plain)) {
+    rows.bf16_plain =
+        reinterpret_cast<std::uint16_t*>(take(n_rows * stride * sizeof(std::uint16_t)));
+    rows.bf16_plain_stride = stride;
+  }
   if (Needs(InputForm::kBlocks)) {
     const std::size_t n_blocks = inputs_ / kInputBlock;
     const std::size_t q_stride = (inputs_ + 63) / 64 * 64 + 64;
@@ -98,6 +103,9 @@ void InputPlan::MakeRow(const StoredKernels& kernels, const float* x, const Inpu
     } else {
       kernels.round_row(x, inputs_, rows.bf16 + i * rows.bf16_stride, padded);
     }
+  }
+  if (rows.bf16_plain != nullptr) {
+    kernels.round_row(x, inputs_, rows.bf16_plain + i * rows.bf16_plain_stride, inputs_);
   }
   if (rows.block_q != nullptr) {
     kernels.quantise_blocks(

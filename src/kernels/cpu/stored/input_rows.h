@@ -13,7 +13,8 @@ enum class InputForm : std::uint8_t {
   kExact,    ///< f32
   kRounded,  ///< f32 of bf16 values
   kBf16,
-  kBlocks,  ///< 8 bits in blocks of 32; the inputs are a multiple of 32
+  kBf16Plain,  ///< bf16, row by row whatever dot_bf16 wants; the inputs are a multiple of 32
+  kBlocks,     ///< 8 bits in blocks of 32; the inputs are a multiple of 32
 };
 
 /// Where rows of x come from: row i is row order[i] of x, or row i when there is no order.
@@ -31,6 +32,8 @@ struct InputRows {
   std::size_t rounded_stride = 0;
   std::uint16_t* bf16 = nullptr;
   std::size_t bf16_stride = 0;
+  std::uint16_t* bf16_plain = nullptr;
+  std::size_t bf16_plain_stride = 0;
   std::int8_t* block_q = nullptr;
   float* block_scale = nullptr;
   float* block_offset = nullptr;

@@ -2,6 +2,7 @@
 
 #include "base/cpu_features.h"
 #include "kernels/cpu/activation/activation.h"
+#include "kernels/cpu/bf16_panels/bf16_panels.h"
 #include "kernels/cpu/dot_bf16/dot_bf16.h"
 #include "kernels/cpu/dot_blocks/dot_blocks.h"
 #include "kernels/cpu/dot_f32/dot_f32.h"
@@ -20,6 +21,7 @@ struct StoredKernels {
         dot_bf16(FindDotBf16(features)),
         dot_blocks(SelectDotBlocks(features).run),
         packed(SelectPackedBlocks(features).run),
+        bf16_panels(FindBf16Panels(features)),
         round_row(SelectRoundRow(features).run),
         quantise_blocks(SelectQuantiseBlocks(features).run),
         activations(SelectActivation(features)) {}
@@ -30,6 +32,7 @@ struct StoredKernels {
   const DotBf16Variant* dot_bf16;  ///< May be null: then bf16 products are those of dot_f32.
   DotBlocksFn dot_blocks;
   const PackedBlocksFns* packed;
+  const Bf16PanelsFns* bf16_panels;  ///< May be null: then kBf16 widens packed weights row by row.
   RoundRowFn round_row;
   QuantiseBlocksFn quantise_blocks;
   const ActivationKernels& activations;

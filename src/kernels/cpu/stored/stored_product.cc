@@ -13,6 +13,9 @@ namespace {
 
 InputForm FormOf(Precision precision, Dtype dtype, const StoredKernels& kernels) {
   const InputForm bf16 = kernels.dot_bf16 == nullptr ? InputForm::kRounded : InputForm::kBf16;
+  if (precision == Precision::kBf16 && IsBlock(dtype) && kernels.bf16_panels != nullptr) {
+    return InputForm::kBf16Plain;
+  }
   if (precision == Precision::kBf16) return bf16;
   if (precision == Precision::kInt8 && dtype == Dtype::kBf16) return bf16;
   if (precision == Precision::kInt8 && IsBlock(dtype)) return InputForm::kBlocks;
@@ -55,15 +58,14 @@ Result<StoredProduct> StoredProduct::Make(ThreadPool& pool, WeightMemory& memory
   LATTICE_TRY(StoredMatrix matrix, StoredMatrix::Make(tensor));
   const Dtype dtype = tensor.store_as.value_or(tensor.dtype);
   const InputForm form = FormOf(precision, dtype, kernels);
-  if (form != InputForm::kBlocks) {
+  if (!PackedProduct::Takes(form)) {
     if (dtype == tensor.dtype) return StoredProduct(std::move(matrix), form);
     LATTICE_TRY(StoredMatrix quantised, QuantiseMatrix(pool, memory, matrix, dtype));
     return StoredProduct(std::move(quantised), form);
   }
   LATTICE_TRY(const PackedMatrix packed, PackMatrix(pool, memory, matrix, dtype));
   StoredProduct product(std::move(matrix), form);
-  product.packed_ = packed;
-  product.block_form_ = BlockFormOf(packed.format);
+  product.packed_.emplace(packed, product.cols(), form);
   return product;
 }
 
@@ -72,6 +74,7 @@ bool StoredProduct::IsInPlace(std::size_t n_rows) const {
   const std::optional<FloatRow> kind = RowKindOf(matrix_.dtype());
   switch (form_) {
     case InputForm::kBlocks:
+    case InputForm::kBf16Plain:
       return false;
     case InputForm::kBf16:
       return kind == FloatRow::kBf16;
@@ -84,9 +87,7 @@ bool StoredProduct::IsInPlace(std::size_t n_rows) const {
 }
 
 std::size_t StoredProduct::ScratchBytes() const {
-  if (form_ == InputForm::kBlocks) {
-    return kChunkOutputs / kBlockPanelOutputs * PanelScratchBytes();
-  }
+  if (packed_) return packed_->ScratchBytes();
   const std::size_t stride = RowFloats(matrix_.cols());
   if (IsInPlace(std::numeric_limits<std::size_t>::max())) return 0;
   if (form_ == InputForm::kBf16) {
@@ -156,83 +157,19 @@ ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, std::size_t b
   return weights;
 }
 
-std::size_t StoredProduct::PanelScratchBytes() const {
-  const std::size_t k = matrix_.cols();
-  return kBlockPanelOutputs * (k + 2 * k / block_form_.group * sizeof(float));
-}
-
-// Few rows are multiplied with the weights as they lie; for many each is unpacked once.
-ChunkWeights StoredProduct::LoadPacked(const StoredKernels& kernels, std::size_t begin,
-                                       std::size_t n, std::size_t n_rows,
-                                       std::byte* scratch) const {
-  const auto format = static_cast<std::size_t>(packed_.format);
-  const std::byte* panels = packed_.panels + begin / kBlockPanelOutputs * packed_.panel_bytes;
-  ChunkWeights weights;
-  weights.n = n;
-  if (n_rows <= kPackedProductRows && kernels.packed->multiply[format] != nullptr) {
-    weights.packed = panels;
-    return weights;
-  }
-  const std::size_t k = matrix_.cols();
-  for (std::size_t p = 0; p * kBlockPanelOutputs < n; ++p, scratch += PanelScratchBytes()) {
-    BlockPanel& panel = weights.panels[p];
-    panel.q = reinterpret_cast<std::uint8_t*>(scratch);
-    panel.scale = reinterpret_cast<float*>(scratch + k * kBlockPanelOutputs);
-    panel.min = panel.scale + k / block_form_.group * kBlockPanelOutputs;
-    kernels.packed->unpack[format](panels + p * packed_.panel_bytes, k, panel);
-  }
-  return weights;
-}
-
 ChunkWeights StoredProduct::Load(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                                  std::size_t n_rows, std::byte* scratch) const {
   LATTICE_DCHECK(n <= kChunkOutputs && begin + n <= matrix_.rows());
-  if (form_ == InputForm::kBlocks) {
-    LATTICE_DCHECK(begin % kBlockPanelOutputs == 0);
-    return LoadPacked(kernels, begin, n, n_rows, scratch);
-  }
+  if (packed_) return packed_->Load(kernels, begin, n, n_rows, scratch);
   if (IsInPlace(n_rows)) return LoadInPlace(begin, n, *RowKindOf(matrix_.dtype()));
   if (form_ == InputForm::kBf16) return LoadBf16(kernels, begin, n, scratch);
   return LoadF32(kernels, begin, n, reinterpret_cast<float*>(scratch));
 }
 
-void StoredProduct::MultiplyBlocks(const StoredKernels& kernels, const ChunkWeights& weights,
-                                   const QuantisedRows& x, std::size_t n_rows, float* y,
-                                   std::size_t y_stride) const {
-  if (weights.packed != nullptr) {
-    kernels.packed->multiply[static_cast<std::size_t>(packed_.format)]({.x = x,
-                                                                        .m = n_rows,
-                                                                        .panels = weights.packed,
-                                                                        .n = weights.n,
-                                                                        .k = matrix_.cols(),
-                                                                        .y = y,
-                                                                        .y_stride = y_stride});
-    return;
-  }
-  kernels.dot_blocks({.x = x,
-                      .m = n_rows,
-                      .w = weights.panels.data(),
-                      .n = weights.n,
-                      .group = block_form_.group,
-                      .zero = block_form_.zero,
-                      .has_min = block_form_.has_min,
-                      .k = matrix_.cols(),
-                      .y = y,
-                      .y_stride = y_stride});
-}
-
 void StoredProduct::Multiply(const StoredKernels& kernels, const ChunkWeights& weights,
                              const InputRows& x, std::size_t row, std::size_t n_rows, float* y,
                              std::size_t y_stride) const {
-  if (form_ == InputForm::kBlocks) {
-    QuantisedRows rows = x.blocks;
-    rows.q += row * rows.q_stride;
-    rows.scale += row * rows.n_blocks;
-    rows.offset += row * rows.n_blocks;
-    rows.sums += row * rows.n_blocks;
-    rows.half_sums += 2 * row * rows.n_blocks;
-    return MultiplyBlocks(kernels, weights, rows, n_rows, y, y_stride);
-  }
+  if (packed_) return packed_->Multiply(kernels, weights, x, row, n_rows, y, y_stride);
   if (form_ == InputForm::kBf16) {
     kernels.dot_bf16->run({.x = x.bf16,
                            .x_row = row,

@@ -1,29 +1,17 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "kernels/cpu/stored/chunk_weights.h"
 #include "kernels/cpu/stored/input_rows.h"
-#include "kernels/cpu/stored/packed_matrix.h"
+#include "kernels/cpu/stored/packed_product.h"
 #include "kernels/cpu/stored/stored_kernels.h"
 #include "kernels/cpu/stored/stored_matrix.h"
 
 namespace lattice::kernels {
-
-/// Outputs that a worker computes at a time.
-inline constexpr std::size_t kChunkOutputs = 32;
-
-/// A few outputs' weights, ready for the kernels: where they lie, as rows or packed, or in scratch
-/// memory, widened or as panels of small integers.
-struct ChunkWeights {
-  std::size_t n = 0;
-  FloatRow kind = FloatRow::kF32;
-  std::array<const std::byte*, kChunkOutputs + kRowsAhead> rows = {};
-  std::array<BlockPanel, kChunkOutputs / kBlockPanelOutputs> panels = {};
-  const std::byte* packed = nullptr;  ///< Multiplied as they lie packed; null: see the others.
-};
 
 /// A product x W^T with a matrix that stays where it lies, or was laid out anew in panels of blocks
 /// or in another format. Bits of an output depend on its weights and its row of x only.
@@ -57,17 +45,10 @@ class StoredProduct {
                        float* scratch) const;
   ChunkWeights LoadBf16(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                         std::byte* scratch) const;
-  ChunkWeights LoadPacked(const StoredKernels& kernels, std::size_t begin, std::size_t n,
-                          std::size_t n_rows, std::byte* scratch) const;
-  std::size_t PanelScratchBytes() const;
-  void MultiplyBlocks(const StoredKernels& kernels, const ChunkWeights& weights,
-                      const QuantisedRows& x, std::size_t n_rows, float* y,
-                      std::size_t y_stride) const;
 
-  StoredMatrix matrix_;  // of kBlocks its shape only: its bytes may be gone
+  StoredMatrix matrix_;  // when packed its shape only: its bytes may be gone
   InputForm form_;
-  BlockForm block_form_;  // of kBlocks
-  PackedMatrix packed_;   // of kBlocks
+  std::optional<PackedProduct> packed_;
 };
 
 }  // namespace lattice::kernels
