@@ -39,7 +39,7 @@ def name_of(n_prompt, n_generate, depth):
 
 
 def ours(a, model, depth):
-    numbers = [x for n in a.prompt for x in ("-p", str(n))] if depth == 0 else ["-p", "0"]
+    numbers = [x for n in (a.prompt if depth == 0 else []) or [0] for x in ("-p", str(n))]
     out, _, _ = run([a.lattice, "bench", "--model", model, *numbers, "-n", str(a.generate), "-d", str(depth),
                           "-t", str(a.threads), "-r", "1", "--json", *shlex.split(a.lattice_args)])
     rows = json.loads(out)
