@@ -9,6 +9,7 @@
 #include "apps/command_models.h"
 #include "apps/command_perplexity.h"
 #include "apps/command_pull.h"
+#include "apps/command_quantize.h"
 #include "apps/command_rerank.h"
 #include "apps/command_rm.h"
 #include "apps/command_show.h"
@@ -31,6 +32,7 @@ constexpr Command kCommands[] = {
     {"template", "The prompt that a chat template makes of messages", DeclareTemplate},
     {"bench", "How fast a model runs on this machine", DeclareBench},
     {"doctor", "What this machine and a model on it can do", DeclareDoctor},
+    {"quantize", "Write a model with weights of fewer bits", DeclareQuantize},
     {"perplexity", "How well a model guesses a text", DeclarePerplexity},
     {"forward", "Run a model once on given ids, to compare with references", DeclareForward},
     {"models", "List the models on this machine, or those with a short name", DeclareModels},

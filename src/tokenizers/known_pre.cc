@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace lattice::tokenizers {
 namespace {
@@ -68,7 +69,55 @@ boost::json::value StepsOf(Cut cut) {
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
+/// The steps of a sequence, or the one step.
+std::vector<JsonView> ListSteps(const JsonView& pre_tokenizer) {
+  const auto list = pre_tokenizer.Find("pretokenizers");
+  if (!list) return {pre_tokenizer};
+  auto steps = list->Array();
+  return steps ? std::move(*steps) : std::vector<JsonView>();
+}
+
+bool IsType(const JsonView& step, std::string_view type) {
+  const auto found = step.StringOr("type", "");
+  return found && *found == type;
+}
+
+bool Flag(const JsonView& step, std::string_view key, bool fallback) {
+  const auto flag = step.BoolOr(key, fallback);
+  return flag ? *flag : fallback;
+}
+
+/// Whether the last step spells bytes, and cuts as GPT-2 if `cuts`.
+bool IsByteLevel(const JsonView& step, bool cuts) {
+  return IsType(step, "ByteLevel") && !Flag(step, "add_prefix_space", true) &&
+         Flag(step, "use_regex", true) == cuts;
+}
+
+std::string ExpressionIn(const JsonView& step) {
+  const auto pattern = step.Find("pattern");
+  const auto behavior = step.StringOr("behavior", "");
+  if (!IsType(step, "Split") || !pattern || !behavior || *behavior != "Isolated") return {};
+  auto expression = pattern->StringOr("Regex", "");
+  return expression && !Flag(step, "invert", false) ? std::move(*expression) : std::string();
+}
+
 }  // namespace
+
+std::optional<std::string_view> NameOfPre(const JsonView& pre_tokenizer) {
+  const std::vector<JsonView> steps = ListSteps(pre_tokenizer);
+  if (steps.size() == 1 && IsByteLevel(steps[0], /*cuts=*/true)) return "gpt-2";
+  if (steps.size() != 2) return std::nullopt;
+  if (IsType(steps[0], "Digits")) {
+    const bool known = Flag(steps[0], "individual_digits", false) && IsByteLevel(steps[1], true);
+    return known ? std::optional<std::string_view>("smollm") : std::nullopt;
+  }
+  const std::string expression = ExpressionIn(steps[0]);
+  if (expression.empty() || !IsByteLevel(steps[1], /*cuts=*/false)) return std::nullopt;
+  for (const Entry& entry : kEntries) {
+    if (ExpressionOf(entry.cut) == expression) return entry.name;
+  }
+  return std::nullopt;
+}
 
 Result<KnownPre> MakeKnownPre(std::string_view name) {
   const Entry* entry = kEntries;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
+#include "base/json.h"
 #include "lattice/result.h"
 #include "tokenizers/normalizer.h"
 #include "tokenizers/pre_tokenizer.h"
@@ -19,5 +21,8 @@ struct KnownPre {
 
 /// Empty and "default" are GPT-2's. kUnsupported names an unknown one and those known.
 Result<KnownPre> MakeKnownPre(std::string_view name);
+
+/// The name of what a tokenizer.json's "pre_tokenizer" does; nothing when there is none.
+std::optional<std::string_view> NameOfPre(const JsonView& pre_tokenizer);
 
 }  // namespace lattice::tokenizers

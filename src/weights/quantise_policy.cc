@@ -12,7 +12,7 @@ constexpr std::string_view kOutput = "output.weight";
 /// Matrices that are small and decide much, by a part of the name.
 constexpr std::string_view kKept[] = {"_norm.weight",   "ffn_gate_inp.weight",  "ssm_conv1d",
                                       "shortconv.conv", "per_layer_model_proj", "position_embd",
-                                      "token_types"};
+                                      "patch_embd",     "token_types"};
 
 bool IsMatrix(std::span<const std::size_t> shape) {
   while (!shape.empty() && shape.front() == 1) shape = shape.subspan(1);
@@ -24,17 +24,6 @@ bool IsKept(std::string_view name, std::span<const std::size_t> shape) {
   return !IsMatrix(shape) || !name.ends_with(".weight") || std::ranges::any_of(kKept, in_name);
 }
 
-/// Of "blk.12.ffn_down.weight".
-std::optional<std::size_t> LayerOf(std::string_view name) {
-  constexpr std::string_view kBlock = "blk.";
-  if (!name.starts_with(kBlock)) return std::nullopt;
-  std::size_t layer = 0;
-  const char* const end = name.data() + name.size();
-  const auto read = std::from_chars(name.data() + kBlock.size(), end, layer);
-  if (read.ec != std::errc() || read.ptr == end || *read.ptr != '.') return std::nullopt;
-  return layer;
-}
-
 /// Errors in the first layers travel through all others, and nothing mends those of the last ones.
 bool IsTenderLayer(std::size_t layer, std::size_t n_layers) {
   const std::size_t eighth = n_layers / 8;
@@ -42,7 +31,7 @@ bool IsTenderLayer(std::size_t layer, std::size_t n_layers) {
 }
 
 bool IsTender(std::string_view name, std::size_t n_layers) {
-  const auto layer = LayerOf(name);
+  const auto layer = LayerOfTensor(name);
   if (!layer || !IsTenderLayer(*layer, n_layers)) return false;
   return name.find("attn_v.") != name.npos || name.find("attn_qkv.") != name.npos ||
          name.find("ffn_down") != name.npos;
@@ -75,6 +64,16 @@ Dtype FallbackOf(Dtype type) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> LayerOfTensor(std::string_view name) {
+  constexpr std::string_view kBlock = "blk.";
+  if (!name.starts_with(kBlock)) return std::nullopt;
+  std::size_t layer = 0;
+  const char* const end = name.data() + name.size();
+  const auto read = std::from_chars(name.data() + kBlock.size(), end, layer);
+  if (read.ec != std::errc() || read.ptr == end || *read.ptr != '.') return std::nullopt;
+  return layer;
+}
 
 std::optional<QuantiseChoice> ChooseQuantisedType(const QuantisePolicy& policy,
                                                   std::string_view name,

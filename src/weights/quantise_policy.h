@@ -45,4 +45,7 @@ std::optional<QuantiseChoice> ChooseQuantisedType(const QuantisePolicy& policy,
                                                   std::string_view name,
                                                   std::span<const std::size_t> shape);
 
+/// Of "blk.12.ffn_down.weight"; nothing for tensors outside of layers.
+std::optional<std::size_t> LayerOfTensor(std::string_view name);
+
 }  // namespace lattice::weights
