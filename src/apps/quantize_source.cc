@@ -2,9 +2,10 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "apps/chat_template_files.h"
 #include "base/files.h"
+#include "chat/template_source.h"
 #include "decoding/gguf_tokenizer_writer.h"
 #include "engine/generation_defaults.h"
 #include "models/model_files.h"
@@ -23,15 +24,31 @@ Status WriteTokenizer(const fs::path& folder, models::GgufExport& made) {
   auto tokenizer = tokenizers::Tokenizer::FromJson(json);
   if (!tokenizer) return std::move(tokenizer).error().Within(file.string());
   LATTICE_TRY(const engine::GenerationDefaults defaults, engine::ReadGenerationDefaults(folder));
-  LATTICE_TRY(ModelTemplate found, FindModelTemplate(folder, /*with_tools=*/false));
+  LATTICE_TRY(chat::SpecialTokens special_tokens, chat::ReadSpecialTokens(folder));
   auto written = decoding::WriteGgufTokenizer({.json = json,
                                                .tokenizer = tokenizer->get(),
                                                .vocab = made.vocab,
-                                               .special_tokens = std::move(found.tokens),
+                                               .special_tokens = std::move(special_tokens),
                                                .stop_ids = defaults.stop_ids},
                                               made.plan.pairs);
   if (!written) return std::move(written).error().Within(folder.string());
-  if (found.source) made.plan.pairs.SetString("tokenizer.chat_template", found.source->text);
+  return Ok();
+}
+
+/// The default under the plain key, others under their names, which a list tells.
+Status WriteTemplates(const fs::path& folder, weights::GgufPairs& pairs) {
+  const std::string key = "tokenizer.chat_template";
+  LATTICE_TRY(const chat::NamedTemplates templates, chat::FindChatTemplates(folder));
+  std::vector<std::string> names;
+  for (const auto& [name, source] : templates) {
+    if (name == "default") {
+      pairs.SetString(key, source.text);
+    } else {
+      pairs.SetString(key + "." + name, source.text);
+      names.push_back(name);
+    }
+  }
+  if (!names.empty()) pairs.SetStrings("tokenizer.chat_templates", names);
   return Ok();
 }
 
@@ -47,7 +64,8 @@ Status OpenFolder(const fs::path& folder, QuantizeSource& source) {
   source.made = std::move(*made);
   source.checkpoint = files->checkpoint();
   source.plan().pairs.SetString("general.name", NameOf(folder));
-  return WriteTokenizer(folder, source.made);
+  LATTICE_TRY_VOID(WriteTokenizer(folder, source.made));
+  return WriteTemplates(folder, source.plan().pairs);
 }
 
 }  // namespace

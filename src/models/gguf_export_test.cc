@@ -12,14 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<GgufExport> Export(const fs::path& folder, std::unique_ptr<const ModelFiles>& files) {
+Result<GgufExport> Export(const fs::path& folder, std::shared_ptr<const ModelFiles>& files) {
   LATTICE_TRY(files, ModelFiles::Open(folder));
   return ExportGguf(*files);
 }
 
 /// Writes all tensors as f32.
 Status WriteFile(const fs::path& folder, const fs::path& file) {
-  std::unique_ptr<const ModelFiles> files;
+  std::shared_ptr<const ModelFiles> files;
   LATTICE_TRY(GgufExport made, Export(folder, files));
   weights::ApplyPolicy({.type = Dtype::kF32}, made.plan);
   std::vector<weights::TensorSpec> specs;
@@ -68,7 +68,7 @@ TEST(GgufExportTest, Gemma3MeansTheSame) {
 void ExpectRefused(const EditableModel& model, ErrorCode code, std::string_view part) {
   const weights::TestFolder folder;
   model.Write(folder);
-  std::unique_ptr<const ModelFiles> files;
+  std::shared_ptr<const ModelFiles> files;
   const auto made = Export(folder.path(), files);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, code);
