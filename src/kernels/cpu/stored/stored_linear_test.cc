@@ -22,7 +22,7 @@ constexpr Precision kPrecisions[] = {Precision::kF32, Precision::kBf16, Precisio
 
 std::vector<Dtype> AllDtypes() {
   std::vector<Dtype> all(std::begin(kFloatDtypes), std::end(kFloatDtypes));
-  all.insert(all.end(), std::begin(kBlockDtypes), std::end(kBlockDtypes));
+  for (const Dtype dtype : kBlockDtypes) all.push_back(dtype);
   return all;
 }
 
