@@ -62,12 +62,11 @@ void SelectTop(std::span<const float> row, std::size_t k, std::vector<Candidate>
 }
 
 float MaxOf(std::span<const float> row) {
-  constexpr std::size_t kMaxima = 16;  // enough that none waits for the one before
-  std::array<float, kMaxima> max;
+  std::array<float, kLanes> max;
   max.fill(-std::numeric_limits<float>::infinity());
   std::size_t begin = 0;
-  for (; begin + kMaxima <= row.size(); begin += kMaxima) {
-    for (std::size_t i = 0; i < kMaxima; ++i) {
+  for (; begin + kLanes <= row.size(); begin += kLanes) {
+    for (std::size_t i = 0; i < kLanes; ++i) {
       const float x = row[begin + i];
       max[i] = x > max[i] ? x : max[i];
     }
