@@ -261,6 +261,25 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(shape, want_shape)
                 self.assertLess(max(abs(a - b) / (1 + abs(b)) for a, b in zip(values, want)), 1e-3)
 
+    def test_weights_that_are_not_numbers_give_an_error(self):
+        folder = self.path("llama")
+        shutil.copytree(f"{FIXTURES}/llama", folder)
+        with open(f"{folder}/model.safetensors", "rb") as f:
+            size = struct.unpack("<Q", f.read(8))[0]
+            begin = json.loads(f.read(size))["model.layers.1.mlp.down_proj.weight"]["data_offsets"][0]
+        os.chmod(f"{folder}/model.safetensors", 0o644)
+        with open(f"{folder}/model.safetensors", "r+b") as f:
+            f.seek(8 + size + begin)
+            f.write(struct.pack("<f", float("nan")))
+        target = self.path("o.safetensors")
+        forward = ["forward", "--model", folder, "--ids", "1 2 3", "--output", target]
+        self.run_bad(1, "logits that are not finite", *forward)
+        self.run_bad(1, "hidden.2 that are not finite", *forward, "--hidden")
+        self.assertFalse(os.path.exists(target))
+        for temperature in "0", "1":
+            self.run_bad(1, "not a number", "complete", "--model", folder, "--ids", "1 2 3",
+                         "--temperature", temperature, "--max-tokens", "2")
+
     def test_complete_gives_the_references_tokens(self):
         for name in "llama", "qwen3_5":
             folder = f"{FIXTURES}/{name}"

@@ -1,5 +1,7 @@
 #include "apps/command_forward.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -69,6 +71,18 @@ NamedMatrix ReadMatrix(std::string name, const kernels::Buffer& buffer, kernels:
   matrix.values.resize(buffer.rows() * buffer.cols());
   backend.Read(buffer, matrix.values);
   return matrix;
+}
+
+/// No number that is not finite leaves the engine; the first matrix that has one says where it
+/// arose.
+Status CheckFinite(const std::vector<NamedMatrix>& matrices) {
+  for (const NamedMatrix& matrix : matrices) {
+    if (!std::ranges::all_of(matrix.values, [](float x) { return std::isfinite(x); })) {
+      return Error{ErrorCode::kCorruptData,
+                   "the model gives values in " + matrix.name + " that are not finite"};
+    }
+  }
+  return Ok();
 }
 
 Status Write(const std::string& file, const std::vector<NamedMatrix>& matrices) {
@@ -159,6 +173,7 @@ Status Forward(const Arguments& arguments, const AppContext& context) {
   const models::Batch batch{ids, segments, {&rows, 1}, {}};
   LATTICE_TRY(const std::vector<NamedMatrix> matrices,
               Compute(*model, batch, arguments.hidden, *backend));
+  LATTICE_TRY_VOID(CheckFinite(matrices));
   return Write(arguments.output, matrices);
 }
 
