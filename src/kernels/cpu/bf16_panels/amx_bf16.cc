@@ -4,8 +4,9 @@
 namespace lattice::kernels {
 namespace {
 
-static_assert(kBlockPanelOutputs == kTileRows);
-constexpr std::size_t kTileValues = kTileRows * kBf16PanelInputs;  // of weights
+// A tile of weights is sixteen pairs of inputs by sixteen outputs.
+static_assert(kBlockPanelOutputs == kTileRows && kBf16PieceRows == kTileRows);
+static_assert(kBf16PanelInputs * sizeof(std::uint16_t) == kTileBytes);
 constexpr std::size_t kLanes = 16;
 
 // Tiles 0 to 3 are sums (two of rows by two panels), 4 and 5 rows of x, 6 and 7 weights.
@@ -87,16 +88,15 @@ template <bool kTwoRows, bool kTwoPanels>
   }
 }
 
+// A tile of n_rows sums as the first n of sixteen outputs of y's rows.
 template <int kTile>
-void StorePart(const Bf16PanelsArgs& a, std::size_t i, std::size_t n_rows, std::size_t j) {
-  float* y = a.y + i * a.y_stride + j;
-  const std::size_t n = a.n - j < kLanes ? a.n - j : kLanes;
-  if (n == kLanes) return StoreTile<kTile>(y, a.y_stride * sizeof(float));
+void StorePart(float* y, std::size_t y_stride, std::size_t n_rows, std::size_t n) {
+  if (n >= kLanes) return StoreTile<kTile>(y, y_stride * sizeof(float));
   alignas(64) float sums[kTileRows][kLanes];
   StoreTile<kTile>(sums, kTileBytes);
   const auto exists = static_cast<__mmask16>((1u << n) - 1u);
   for (std::size_t r = 0; r < n_rows; ++r) {
-    _mm512_mask_storeu_ps(y + r * a.y_stride, exists, _mm512_load_ps(sums[r]));
+    _mm512_mask_storeu_ps(y + r * y_stride, exists, _mm512_load_ps(sums[r]));
   }
 }
 
@@ -114,11 +114,13 @@ void Dot(const Bf16PanelsArgs& a) {
       } else {
         two ? Tiles<false, true>(a, i, j) : Tiles<false, false>(a, i, j);
       }
-      StorePart<0>(a, i, first, j);
-      if (two) StorePart<1>(a, i, first, j + kLanes);
+      float* y = a.y + i * a.y_stride + j;
+      StorePart<0>(y, a.y_stride, first, a.n - j);
+      if (two) StorePart<1>(y + kLanes, a.y_stride, first, a.n - j - kLanes);
       if (second == 0) continue;
-      StorePart<2>(a, i + kTileRows, second, j);
-      if (two) StorePart<3>(a, i + kTileRows, second, j + kLanes);
+      y += kTileRows * a.y_stride;
+      StorePart<2>(y, a.y_stride, second, a.n - j);
+      if (two) StorePart<3>(y + kLanes, a.y_stride, second, a.n - j - kLanes);
     }
   }
   ReleaseTiles();
@@ -145,16 +147,10 @@ void MultiplyPacked(const PackedBf16Args& a) {
         DotBf16::Run<0, 4, 6>();
       }
     }
-    Bf16PanelsArgs to;
-    to.n = a.n;
-    to.y = a.y;
-    to.y_stride = a.y_stride;
-    StorePart<0>(to, 0, a.m, j);
+    StorePart<0>(a.y + j, a.y_stride, a.m, a.n - j);
   }
   ReleaseTiles();
 }
-
-static_assert(kTileValues * sizeof(std::uint16_t) == kTileRows * kTileBytes);
 
 }  // namespace
 

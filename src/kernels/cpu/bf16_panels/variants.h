@@ -28,11 +28,14 @@ struct Bf16PanelsArgs {
 };
 using DotBf16PanelsFn = void (*)(const Bf16PanelsArgs& args);
 
+/// Rows of x that MultiplyPackedBf16Fn takes at most.
+inline constexpr std::size_t kBf16PieceRows = 16;
+
 /// The same from packed weights, which are expanded a piece at a time and stay in the first cache.
 struct PackedBf16Args {
   const std::uint16_t* x = nullptr;
   std::size_t x_stride = 0;
-  std::size_t m = 0;  ///< at most sixteen
+  std::size_t m = 0;  ///< 1 to kBf16PieceRows
   const std::byte* panels = nullptr;
   std::size_t panel_bytes = 0, piece_bytes = 0;  ///< of k and of kBf16PieceInputs inputs
   UnpackPackedFn unpack = nullptr;

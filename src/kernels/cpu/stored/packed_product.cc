@@ -9,9 +9,6 @@ namespace {
 
 constexpr std::size_t kPanels = kChunkOutputs / kBlockPanelOutputs;
 
-// Rows that packed weights are expanded to bf16 for, a piece at a time.
-constexpr std::size_t kBf16PieceRows = 16;
-
 }  // namespace
 
 // Few rows are multiplied with the weights as they lie; for many each is unpacked once.

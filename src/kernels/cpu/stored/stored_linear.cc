@@ -19,10 +19,9 @@ constexpr std::size_t kTileBytes = kTileRows * kChunkOutputs * sizeof(float);
 // Rough time of one weight: as it comes from memory, and with each row of x.
 constexpr double kReadNs = 0.05, kMultiplyNs = 0.006;
 
-// What comes after the products of a tile.
+// What comes after the products of a tile and their bias.
 struct Finish {
-  const float* bias;  // may be null
-  MapFn activate;     // may be null
+  MapFn activate;  // may be null
   const CpuBuffer* residual;
   CpuBuffer& y;
 
@@ -30,9 +29,6 @@ struct Finish {
   void Run(float* tile, std::size_t row, std::size_t n_rows, std::size_t col, std::size_t n) const {
     for (std::size_t i = 0; i < n_rows; ++i) {
       float* sum = tile + i * kChunkOutputs;
-      if (bias != nullptr) {
-        for (std::size_t j = 0; j < n; ++j) sum[j] += bias[col + j];
-      }
       if (activate != nullptr) activate(sum, n);
       float* out = y.row(row + i) + col;
       if (residual == nullptr) {
@@ -79,8 +75,7 @@ class StoredLinear : public CpuLinear {
     const CpuBuffer* residual = epilogue.residual == nullptr ? nullptr : &AsCpu(*epilogue.residual);
     LATTICE_CHECK(residual == nullptr || (residual->rows() == m && residual->cols() == outputs_));
     if (m == 0) return;
-    const Finish finish = {bias_.empty() ? nullptr : bias_.data(),
-                           MapOf(kernels_.activations, epilogue.activation), residual, y};
+    const Finish finish = {MapOf(kernels_.activations, epilogue.activation), residual, y};
     ForChunks(pool, x, y, 1, [&](std::size_t c, const InputRows& rows, std::byte* scratch) {
       RunChunk(chunks_[c], rows, m, scratch, finish);
     });
@@ -174,6 +169,7 @@ class StoredLinear : public CpuLinear {
     for (std::size_t row = 0; row < m; row += kTileRows) {
       const std::size_t n_rows = std::min(kTileRows, m - row);
       chunk.product->Multiply(kernels_, weights, rows, row, n_rows, tile, kChunkOutputs);
+      AddBias(chunk, n_rows, tile);
       finish.Run(tile, row, n_rows, chunk.col, chunk.n);
     }
   }

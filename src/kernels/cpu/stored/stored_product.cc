@@ -12,13 +12,13 @@ namespace lattice::kernels {
 namespace {
 
 InputForm FormOf(Precision precision, Dtype dtype, const StoredKernels& kernels) {
-  const InputForm bf16 = kernels.dot_bf16 == nullptr ? InputForm::kRounded : InputForm::kBf16;
+  if (precision == Precision::kInt8 && IsBlock(dtype)) return InputForm::kBlocks;
   if (precision == Precision::kBf16 && IsBlock(dtype) && kernels.bf16_panels != nullptr) {
     return InputForm::kBf16Plain;
   }
-  if (precision == Precision::kBf16) return bf16;
-  if (precision == Precision::kInt8 && dtype == Dtype::kBf16) return bf16;
-  if (precision == Precision::kInt8 && IsBlock(dtype)) return InputForm::kBlocks;
+  if (precision == Precision::kBf16 || (precision == Precision::kInt8 && dtype == Dtype::kBf16)) {
+    return kernels.dot_bf16 == nullptr ? InputForm::kRounded : InputForm::kBf16;
+  }
   return InputForm::kExact;
 }
 
