@@ -1,10 +1,8 @@
 // Where the time of an embedding run goes: microseconds a token for each operation of the backend.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/cpu_features.h"
@@ -70,15 +68,11 @@ Status Profile(const Options& options) {
               options.precision.c_str(), texts.size(), n_tokens);
   std::printf("%-40s %10s %8s %8s\n", "operation", "us/token", "share", "calls");
   double inside = 0;
-  std::vector<std::pair<std::string, kernels::TimedBackend::Entry>> rows(backend.entries().begin(),
-                                                                         backend.entries().end());
-  std::sort(rows.begin(), rows.end(),
-            [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   const auto print = [&](const std::string& name, double seconds, std::size_t calls) {
     std::printf("%-40s %10.3f %7.1f%% %8zu\n", name.c_str(), seconds * per_token,
                 seconds / taken.count() * 100, calls);
   };
-  for (const auto& [name, entry] : rows) {
+  for (const auto& [name, entry] : backend.Entries()) {
     print(name, entry.seconds, entry.calls / options.rounds);
     inside += entry.seconds;
   }

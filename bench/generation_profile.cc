@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/cpu_features.h"
@@ -88,10 +87,6 @@ class Profile {
 
   void Print(double seconds, double n_tokens) const {
     std::printf("%-40s %10s %8s %12s\n", "operation", "us/token", "share", "calls/token");
-    std::vector<std::pair<std::string, kernels::TimedBackend::Entry>> rows(
-        backend_.entries().begin(), backend_.entries().end());
-    std::ranges::sort(
-        rows, [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
     kernels::TimedBackend::Entry inside, linear;
     const auto print = [&](const std::string& name, const kernels::TimedBackend::Entry& entry) {
       std::printf("%-40s %10.2f %7.1f%% %12.3f\n", name.c_str(), entry.seconds / n_tokens * 1e6,
@@ -102,7 +97,7 @@ class Profile {
       sum.seconds += entry.seconds;
       sum.calls += entry.calls;
     };
-    for (const auto& [name, entry] : rows) {
+    for (const auto& [name, entry] : backend_.Entries()) {
       print(name, entry);
       add(entry, inside);
       if (name.starts_with("linear")) add(entry, linear);

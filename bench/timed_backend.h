@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/api/backend.h"
 
@@ -23,7 +26,13 @@ class TimedBackend : public Backend {
   /// `inner` outlives this.
   explicit TimedBackend(Backend& inner) : inner_(inner) {}
 
-  const std::map<std::string, Entry>& entries() const { return entries_; }
+  /// Operations by name, the slowest first.
+  std::vector<std::pair<std::string, Entry>> Entries() const {
+    std::vector<std::pair<std::string, Entry>> entries(entries_.begin(), entries_.end());
+    std::ranges::sort(
+        entries, [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+    return entries;
+  }
   void Reset() { entries_.clear(); }
 
   std::string Describe() const override { return inner_.Describe(); }

@@ -4,21 +4,13 @@
 
 #include <string>
 
+#include "chat/test_split.h"
+
 namespace lattice::chat {
 namespace {
 
 SplitText Split(std::string_view text, bool inside, std::size_t piece_bytes) {
-  ChannelSplitter splitter(inside);
-  SplitText whole;
-  const auto add = [&](const SplitText& part) {
-    whole.reasoning += part.reasoning;
-    whole.answer += part.answer;
-  };
-  for (std::size_t i = 0; i < text.size(); i += piece_bytes) {
-    add(splitter.Push(text.substr(i, piece_bytes)));
-  }
-  add(splitter.Finish());
-  return whole;
+  return SplitInPieces(ChannelSplitter(inside), text, piece_bytes);
 }
 
 TEST(ChannelSplitterTest, PartsDoNotDependOnThePieces) {

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "chat/test_split.h"
+
 namespace lattice::chat {
 namespace {
 
@@ -11,17 +13,7 @@ const ReasoningMarkers kThink = {"<think>", "</think>"};
 
 SplitText Split(std::string_view text, bool inside, std::size_t piece_bytes,
                 const std::optional<ReasoningMarkers>& markers = kThink) {
-  ReasoningSplitter splitter(markers, inside);
-  SplitText whole;
-  const auto add = [&](const SplitText& part) {
-    whole.reasoning += part.reasoning;
-    whole.answer += part.answer;
-  };
-  for (std::size_t i = 0; i < text.size(); i += piece_bytes) {
-    add(splitter.Push(text.substr(i, piece_bytes)));
-  }
-  add(splitter.Finish());
-  return whole;
+  return SplitInPieces(ReasoningSplitter(markers, inside), text, piece_bytes);
 }
 
 TEST(ReasoningTest, PartsDoNotDependOnThePieces) {
