@@ -12,6 +12,7 @@
 #include "apps/quantize_report.h"
 #include "apps/quantize_source.h"
 #include "apps/text_engine.h"
+#include "apps/weight_types.h"
 #include "hub/hub.h"
 #include "weights/quantise_plan.h"
 
@@ -26,24 +27,6 @@ struct Arguments {
   std::size_t threads = 0;
   bool pure = false, dry_run = false, force = false, json = false;
 };
-
-constexpr Dtype kTypes[] = {Dtype::kQ8_0, Dtype::kQ4_0, Dtype::kQ4_1, Dtype::kQ5_0,
-                            Dtype::kQ5_1, Dtype::kQ4K,  Dtype::kQ5K,  Dtype::kQ6K,
-                            Dtype::kF16,  Dtype::kBf16, Dtype::kF32};
-
-std::vector<std::string> TypeNames() {
-  std::vector<std::string> names;
-  for (const Dtype dtype : kTypes) names.push_back(TypeText(dtype));
-  return names;
-}
-
-/// Of a name that the flags' check let through.
-std::optional<Dtype> TypeOf(std::string_view name) {
-  for (const Dtype dtype : kTypes) {
-    if (TypeText(dtype) == name) return dtype;
-  }
-  return std::nullopt;
-}
 
 Status CheckDestination(const Arguments& arguments, const fs::path& source) {
   const fs::path file = arguments.destination;
@@ -104,9 +87,11 @@ Status Quantize(const Arguments& arguments, const AppContext& context) {
   LATTICE_TRY(const hub::ResolvedModel resolved, hub::Resolve(arguments.source, context.Hub()));
   LATTICE_TRY_VOID(CheckDestination(arguments, resolved.path));
   LATTICE_TRY(QuantizeSource source, OpenQuantizeSource(resolved.path));
-  const weights::QuantisePolicy policy{.type = TypeOf(arguments.type).value_or(Dtype::kQ8_0),
-                                       .embedding_type = TypeOf(arguments.embedding_type),
-                                       .output_type = TypeOf(arguments.output_type),
+  // Of names that the flags' check let through.
+  const auto type_of = [](std::string_view name) { return FindType(FileWeightTypes(), name); };
+  const weights::QuantisePolicy policy{.type = type_of(arguments.type).value_or(Dtype::kQ8_0),
+                                       .embedding_type = type_of(arguments.embedding_type),
+                                       .output_type = type_of(arguments.output_type),
                                        .pure = arguments.pure};
   const weights::QuantiseNotes notes = weights::ApplyPolicy(policy, source.plan());
   Remark(source, notes, context.Log());
@@ -129,7 +114,7 @@ Status Quantize(const Arguments& arguments, const AppContext& context) {
 
 Action DeclareQuantize(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
-  const std::vector<std::string> types = TypeNames();
+  const std::vector<std::string> types = TypeTexts(FileWeightTypes());
   arguments.add_option("SRC", parsed->source, "A .gguf file, a folder, or a model's name")
       ->required();
   arguments.add_option("DST", parsed->destination, "The .gguf file to write")->required();

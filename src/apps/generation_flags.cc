@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include "apps/weight_types.h"
+
 namespace lattice::apps {
 namespace {
 
@@ -36,7 +38,7 @@ void DeclareWeightType(CLI::App& arguments, std::string& type) {
       .add_option("--weights", type,
                   "Quantise float weights to this while loading (as they are stored)")
       ->type_name("TYPE")
-      ->check(CLI::IsMember({"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k", "q6_k"}));
+      ->check(CLI::IsMember(TypeTexts(BlockWeightTypes())));
 }
 
 void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/progress_bar.h"
+#include "apps/weight_types.h"
 
 namespace lattice::apps {
 namespace {
@@ -66,12 +67,6 @@ std::size_t QuantizeReport::source_bytes() const {
   std::size_t bytes = 0;
   for (const TensorJob& job : plan->jobs) bytes += job.source_bytes();
   return bytes;
-}
-
-std::string TypeText(Dtype dtype) {
-  std::string text(DtypeName(dtype));
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
 }
 
 std::string TensorTable(const QuantizeReport& report) {

@@ -20,9 +20,6 @@ struct QuantizeReport {
   std::size_t source_bytes() const;
 };
 
-/// "Q4_K" -> "q4_k".
-std::string TypeText(Dtype dtype);
-
 /// A line a tensor: name, shape, old and new type and size; then the totals.
 std::string TensorTable(const QuantizeReport& report);
 /// How many tensors became what, the totals, the time.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/available_memory.h"
+#include "apps/weight_types.h"
 #include "hub/hub.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/packed_weights.h"
@@ -27,16 +28,16 @@ constexpr Name<kernels::Precision> kPrecisions[] = {{"f32", kernels::Precision::
 constexpr Name<kernels::KvType> kKvTypes[] = {
     {"f32", kernels::KvType::kF32}, {"f16", kernels::KvType::kF16}, {"q8", kernels::KvType::kQ8}};
 
-constexpr Name<Dtype> kWeightTypes[] = {
-    {"q4_0", Dtype::kQ4_0}, {"q4_1", Dtype::kQ4_1}, {"q5_0", Dtype::kQ5_0}, {"q5_1", Dtype::kQ5_1},
-    {"q8_0", Dtype::kQ8_0}, {"q4_k", Dtype::kQ4K},  {"q5_k", Dtype::kQ5K},  {"q6_k", Dtype::kQ6K}};
+Error UnknownName(std::string_view text) {
+  return {ErrorCode::kInvalidArgument, "unknown name '" + std::string(text) + "'"};
+}
 
 template <typename Value, std::size_t kCount>
 Result<Value> Parse(const Name<Value> (&names)[kCount], std::string_view text) {
   for (const Name<Value>& name : names) {
     if (name.name == text) return name.value;
   }
-  return Error{ErrorCode::kInvalidArgument, "unknown name '" + std::string(text) + "'"};
+  return UnknownName(text);
 }
 
 /// The context that was asked for; else all that the model reads, halved until it fits.
@@ -136,8 +137,9 @@ Result<kernels::KvType> ParseKvType(std::string_view name) { return Parse(kKvTyp
 
 Result<std::optional<Dtype>> ParseWeightType(std::string_view name) {
   if (name.empty()) return std::optional<Dtype>();
-  LATTICE_TRY(const Dtype type, Parse(kWeightTypes, name));
-  return std::optional(type);
+  const std::optional<Dtype> type = FindType(BlockWeightTypes(), name);
+  if (type) return type;
+  return UnknownName(name);
 }
 
 }  // namespace lattice::apps
