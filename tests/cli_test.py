@@ -66,6 +66,18 @@ class CommandLine(unittest.TestCase):
         self.run_bad(1, "/nowhere", "embed", "--model", "/nowhere", "x")
         self.run_bad(1, "avx9", "--cpu", "avx9", "embed", "--model", BERT, "x")
 
+    def test_a_reader_that_leaves_is_no_failure_and_a_full_disk_is(self):
+        arguments = [BINARY, "tokenize", "--model", BERT, "a b"]
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run(arguments, stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"standard output", done.stderr)
+
     def test_json_is_all_of_stdout(self):
         out = json.loads(self.run_ok("embed", "--model", BERT, "one", "two", "--json"))
         self.assertEqual(out["dimensions"], 48)

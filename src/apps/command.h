@@ -43,7 +43,11 @@ struct Command {
 /// All sub-commands, in the order in which --help lists them.
 std::span<const Command> Commands();
 
-/// Writes to stdout. kResourceExhausted when that fails: a full disk, a closed pipe.
+/// Writes to stdout. kResourceExhausted when that fails: a full disk; kCancelled when the reader of
+/// the pipe has left (`lattice ... | head`).
 Status Print(std::string_view text);
+
+/// Whether stdout is a pipe or socket that nobody reads any more.
+bool StdoutReaderLeft();
 
 }  // namespace lattice::apps

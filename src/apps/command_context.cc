@@ -1,3 +1,7 @@
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 
@@ -31,7 +35,13 @@ hub::HubOptions AppContext::Hub() const {
 Status Print(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return Ok();
-  return Error{ErrorCode::kResourceExhausted, "cannot write to standard output"};
+  return Error{errno == EPIPE ? ErrorCode::kCancelled : ErrorCode::kResourceExhausted,
+               "cannot write to standard output"};
+}
+
+bool StdoutReaderLeft() {
+  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 }  // namespace lattice::apps

@@ -78,7 +78,11 @@ int Run(int argc, char** argv) {
   }
   for (const auto& [arguments, action] : actions) {
     if (!arguments->parsed()) continue;
-    if (const Status status = action(); !status) return PrintError(status.error(), kFailure);
+    if (const Status status = action(); !status) {
+      // A reader that has seen enough (`| head`) is no failure.
+      if (status.error().code == ErrorCode::kCancelled && StdoutReaderLeft()) return 0;
+      return PrintError(status.error(), kFailure);
+    }
   }
   return 0;
 }
