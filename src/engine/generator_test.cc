@@ -120,7 +120,7 @@ TEST_P(GeneratorTest, PiecesOfThePromptChangeNothing) {
   GenerationOptions options = Greedy(8);
   options.n_top_log_probabilities = 3;
   const Generation one = Run(Prompt(50), options, whole);
-  options.prompt_chunk = 7;
+  generator_ = std::make_unique<Generator>(*model_, *backend_, /*prompt_chunk=*/7);
   const Generation many = Run(Prompt(50), options, pieces);
   ASSERT_EQ(one.ids, many.ids);
   for (std::size_t i = 0; i < one.ids.size(); ++i) {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/token_id.h"
-#include "engine/generator.h"
+#include "engine/generation.h"
 
 namespace lattice::engine {
 
