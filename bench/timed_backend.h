@@ -52,8 +52,14 @@ class TimedBackend : public Backend {
                                                      WeightMemory& memory) override {
     return inner_.MakeExperts(experts, precision, memory);
   }
+  bool Packs(Dtype dtype, Precision precision) const override {
+    return inner_.Packs(dtype, precision);
+  }
   Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) override {
     return inner_.MakeTable(table);
+  }
+  std::unique_ptr<Table> MakeTable(std::shared_ptr<const LinearWeights> rows) override {
+    return inner_.MakeTable(std::move(rows));
   }
   std::unique_ptr<Vector> MakeVector(std::span<const float> values) override {
     return inner_.MakeVector(values);

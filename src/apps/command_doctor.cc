@@ -89,11 +89,13 @@ Result<boost::json::object> Measure(const Arguments& arguments, const AppContext
 }
 
 /// What earlier starts left of the model, looked at byte by byte.
-boost::json::object PackedWeights(const models::ModelFiles& files, std::optional<Dtype> weights,
-                                  const AppContext& context) {
+Result<boost::json::object> PackedWeights(const models::ModelFiles& files,
+                                          std::optional<Dtype> weights, const AppContext& context) {
   const std::filesystem::path folder = WeightCacheFolder(context);
+  ThreadPool pool(1);
+  LATTICE_TRY(const auto backend, MakeBackend(pool, context));
   const models::PackedPlace place =
-      models::PlaceOfPacked(models::SourceOf(files, {.weights = weights}), folder);
+      models::PlaceOfPacked(models::SourceOf(files, *backend, {.weights = weights}), folder);
   boost::json::object report = {{"kept", context.environment.keep_packed},
                                 {"folder", folder.string()},
                                 {"folder_bytes", models::WeightCache(folder).SizeBytes()}};
@@ -137,7 +139,7 @@ Result<boost::json::object> Plan(const Arguments& arguments, const AppContext& c
                                 {"available_bytes", available},
                                 {"fits", fits.has_value()}};
   if (!fits) report["why_not"] = fits.error().message;
-  report["packed_weights"] = PackedWeights(files, weights, context);
+  LATTICE_TRY(report["packed_weights"], PackedWeights(files, weights, context));
   return report;
 }
 

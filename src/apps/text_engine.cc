@@ -51,14 +51,13 @@ Status ChooseContext(std::size_t asked, std::size_t available, FoundTextModel& f
 }
 
 /// It may take a minute, once.
-void TellOfQuantising(const TextModelFlags& flags, const FoundTextModel& found,
-                      const AppContext& context) {
+void TellOfQuantising(const FoundTextModel& found, kernels::Backend& backend, const LogSink& log) {
+  if (!found.options.weights || !log) return;
   std::error_code ignored;
-  const auto place = models::PlaceOfPacked(models::SourceOf(*found.files, found.options),
+  const auto place = models::PlaceOfPacked(models::SourceOf(*found.files, backend, found.options),
                                            found.options.weight_cache);
-  const LogSink log = context.Log();
-  if (!log || std::filesystem::exists(place.file, ignored)) return;
-  log(LogLevel::kInfo, "packing the weights as " + flags.weights);
+  if (std::filesystem::exists(place.file, ignored)) return;
+  log(LogLevel::kInfo, "packing the weights as " + std::string(DtypeName(*found.options.weights)));
 }
 
 }  // namespace
@@ -92,7 +91,6 @@ Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppConte
   const bool keep =
       flags.weight_cache.empty() ? context.environment.keep_packed : flags.weight_cache == "auto";
   if (keep) found.options.weight_cache = WeightCacheFolder(context);
-  if (weights) TellOfQuantising(flags, found, context);
   LATTICE_TRY(found.use.kv_type, ParseKvType(flags.kv_type));
   auto chosen = ChooseContext(flags.context, AvailableMemory(), found);
   if (!chosen) return std::move(chosen).error().Within(name);
@@ -100,7 +98,9 @@ Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppConte
 }
 
 Result<std::unique_ptr<engine::TextModel>> LoadFound(const FoundTextModel& found,
-                                                     kernels::Backend& backend) {
+                                                     kernels::Backend& backend,
+                                                     const AppContext& context) {
+  TellOfQuantising(found, backend, context.Log());
   LATTICE_TRY(engine::TextModel model, engine::LoadTextModel(*found.files, backend, found.options));
   return std::make_unique<engine::TextModel>(std::move(model));
 }
@@ -109,7 +109,7 @@ Result<std::unique_ptr<engine::TextModel>> OpenTextModel(const TextModelFlags& f
                                                          const AppContext& context,
                                                          kernels::Backend& backend) {
   LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
-  return LoadFound(found, backend);
+  return LoadFound(found, backend, context);
 }
 
 Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext& context) {
@@ -118,7 +118,7 @@ Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext&
   LATTICE_TRY(opened.backend, MakeBackend(*opened.pool, context));
   LATTICE_TRY(const FoundTextModel found, FindTextModel(flags, context));
   opened.files = found.files;
-  LATTICE_TRY(opened.model, LoadFound(found, *opened.backend));
+  LATTICE_TRY(opened.model, LoadFound(found, *opened.backend, context));
   LATTICE_TRY(engine::ContextCache cache,
               engine::ContextCache::Make(*opened.model->model, *opened.backend, found.use.kv_type,
                                          {.max_tokens = found.use.n_tokens}));

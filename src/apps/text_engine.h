@@ -39,7 +39,8 @@ std::filesystem::path WeightCacheFolder(const AppContext& context);
 Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppContext& context);
 
 Result<std::unique_ptr<engine::TextModel>> LoadFound(const FoundTextModel& found,
-                                                     kernels::Backend& backend);
+                                                     kernels::Backend& backend,
+                                                     const AppContext& context);
 /// Finds and loads.
 Result<std::unique_ptr<engine::TextModel>> OpenTextModel(const TextModelFlags& flags,
                                                          const AppContext& context,

@@ -133,8 +133,8 @@ Result<std::vector<float>> Binder::Values(
 
 // Of stored weights see Backend::MakeStoredLinear.
 void Binder::ReleaseCopied(const HostTensor& matrix) const {
-  const bool copied = !source_->stored || matrix.store_as ||
-                      (precision_ == kernels::Precision::kInt8 && IsBlock(matrix.dtype));
+  const bool copied =
+      !source_->stored || matrix.store_as || source_->backend->Packs(matrix.dtype, precision_);
   if (copied) source_->checkpoint->Release(matrix.bytes);
 }
 

@@ -170,8 +170,9 @@ Result<std::shared_ptr<const Model>> Decoder::Bind(const ModelSource& source,
   std::shared_ptr<Decoder> model(new Decoder(source, std::move(config)));
   const ModelInfo& info = model->config_.info;
   LATTICE_TRY(const Binder binder, Binder::Make(source, kPrefixes, "embed_tokens.weight"));
-  LATTICE_TRY(model->words_, binder.Table("embed_tokens.weight", info.vocab, info.hidden));
-  LATTICE_TRY_VOID(model->BindHeads(source, binder));  // see LmHead
+  LATTICE_TRY_VOID(model->BindHeads(source, binder));
+  LATTICE_TRY(model->words_,
+              LmHead::Words(model->head_.get(), model->config_.tied_head, binder, info));
   for (std::size_t i = 0; i < info.n_layers; ++i) {
     LATTICE_TRY(DecoderLayer layer, model->BindLayer(source, binder, i));
     model->layers_.push_back(std::move(layer));

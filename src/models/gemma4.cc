@@ -198,7 +198,6 @@ Result<Gemma4Weights> Gemma4::BindLayer(const Binder& binder, std::size_t i) con
 
 Status Gemma4::BindEnds(const ModelSource& source, const Binder& binder) {
   const ModelInfo& info = config_.info;
-  LATTICE_TRY(words_, binder.Table("embed_tokens.weight", info.vocab, info.hidden));
   LATTICE_TRY(final_norm_, binder.Vector("norm.weight", info.hidden));
   if (config_.layer_input > 0) {
     const std::size_t width = config_.layer_input * info.n_layers;
@@ -208,8 +207,11 @@ Status Gemma4::BindEnds(const ModelSource& source, const Binder& binder) {
     LATTICE_TRY(layer_context_norm_,
                 binder.Vector("per_layer_projection_norm.weight", config_.layer_input));
   }
-  if (!info.has_lm_head) return Ok();
-  LATTICE_TRY(head_, LmHead::Find(source, binder, config_.tied_head, info, config_.logit_soft_cap));
+  if (info.has_lm_head) {
+    LATTICE_TRY(head_,
+                LmHead::Find(source, binder, config_.tied_head, info, config_.logit_soft_cap));
+  }
+  LATTICE_TRY(words_, LmHead::Words(head_.get(), config_.tied_head, binder, info));
   return Ok();
 }
 

@@ -31,6 +31,14 @@ Result<std::unique_ptr<LmHead>> LmHead::Find(const ModelSource& source, const Bi
               "lm_head.weight", info, soft_cap);
 }
 
+Result<std::unique_ptr<kernels::Table>> LmHead::Words(const LmHead* head, bool tied,
+                                                      const Binder& inner, const ModelInfo& info) {
+  if (tied && head != nullptr && head->stored_) {
+    if (auto words = head->backend_.MakeTable(head->whole_)) return words;
+  }
+  return inner.Table("embed_tokens.weight", info.vocab, info.hidden);
+}
+
 /// In f32, which takes any weights: this cannot fail. A generator's is made already.
 const kernels::LinearWeights& LmHead::Whole() const {
   std::call_once(whole_made_, [this] {

@@ -29,6 +29,11 @@ class LmHead {
   static Result<std::unique_ptr<LmHead>> Find(const ModelSource& source, const Binder& inner,
                                               bool tied, const ModelInfo& info, float soft_cap);
 
+  /// The rows of W as the table of embeddings that a tied head shares them with; `binder` as for
+  /// Find. A packed W is looked up where it is packed, so that the weights are in memory once.
+  static Result<std::unique_ptr<kernels::Table>> Words(const LmHead* head, bool tied,
+                                                       const Binder& inner, const ModelInfo& info);
+
   /// See Model::Logits.
   const kernels::Buffer& Logits(const kernels::Buffer& hidden, std::span<const TokenId> ids,
                                 Workspace& workspace) const;
@@ -52,7 +57,7 @@ class LmHead {
   bool stored_;
   kernels::Precision precision_;
   mutable std::once_flag whole_made_;
-  mutable std::unique_ptr<kernels::LinearWeights> whole_;
+  mutable std::shared_ptr<const kernels::LinearWeights> whole_;
 };
 
 }  // namespace lattice::models

@@ -66,7 +66,8 @@ weights::QuantisePolicy PolicyOf(const ModelFiles& files, Dtype type) {
   return policy;
 }
 
-ModelSource SourceOf(const ModelFiles& files, const LoadOptions& options) {
+ModelSource SourceOf(const ModelFiles& files, kernels::Backend& backend,
+                     const LoadOptions& options) {
   // What keeps no state reads whole texts, whatever it is loaded for.
   const bool generates = !files.description().state.layers.empty();
   const bool stored = generates && options.purpose == Purpose::kGenerate;
@@ -74,6 +75,7 @@ ModelSource SourceOf(const ModelFiles& files, const LoadOptions& options) {
       stored ? kernels::Precision::kInt8 : kernels::Precision::kF32;
   ModelSource source{.config = files.config(),
                      .checkpoint = files.checkpoint(),
+                     .backend = &backend,
                      .precision = options.precision.value_or(as_stored),
                      .stored = stored,
                      .memory = {},
@@ -92,9 +94,8 @@ Result<std::shared_ptr<const Model>> LoadModel(const ModelFiles& files, kernels:
     return Error{ErrorCode::kUnsupported, files.path().string() + ": a " + info.architecture +
                                               " model does not read whole texts"};
   }
-  ModelSource source = SourceOf(files, options);
+  ModelSource source = SourceOf(files, backend, options);
   const std::shared_ptr<WeightFile> memory = OpenPacked(source, options.weight_cache);
-  source.backend = &backend;
   source.memory = memory;
   auto model = files.family().load(source);
   if (!model) return std::move(model).error().Within(files.path().string());

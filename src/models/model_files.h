@@ -43,7 +43,8 @@ class ModelFiles {
   FileLayout layout_;
 };
 
-/// What such files are loaded from, but for backend and memory.
-ModelSource SourceOf(const ModelFiles& files, const LoadOptions& options);
+/// What such files are loaded from, but for the memory.
+ModelSource SourceOf(const ModelFiles& files, kernels::Backend& backend,
+                     const LoadOptions& options);
 
 }  // namespace lattice::models

@@ -16,7 +16,8 @@ PackedPlace PlaceOfPacked(const ModelSource& source, const std::filesystem::path
   if (!source.stored) return place;
   for (const auto& [name, tensor] : source.checkpoint->tensors()) {
     if (IsBlock(tensor.dtype)) {
-      if (source.precision == kernels::Precision::kInt8) place.packed_bytes += tensor.bytes.size();
+      const bool packed = source.backend->Packs(tensor.dtype, source.precision);
+      if (packed) place.packed_bytes += tensor.bytes.size();
     } else if (source.quantise && tensor.shape.size() > 1) {
       place.packed_bytes += QuantisedBytes(tensor, source.quantise->type);
     }

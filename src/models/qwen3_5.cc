@@ -209,8 +209,9 @@ Result<std::shared_ptr<const Model>> Qwen35::Bind(const ModelSource& source, Qwe
   std::shared_ptr<Qwen35> model(new Qwen35(source, std::move(config)));
   const ModelInfo& info = model->config_.info;
   LATTICE_TRY(const Binder binder, Binder::Make(source, kPrefixes, "embed_tokens.weight"));
-  LATTICE_TRY(model->words_, binder.Table("embed_tokens.weight", info.vocab, info.hidden));
-  LATTICE_TRY(model->head_, LmHead::Find(source, binder, model->config_.tied_head, info, 0.0f));
+  const bool tied = model->config_.tied_head;
+  LATTICE_TRY(model->head_, LmHead::Find(source, binder, tied, info, 0.0f));
+  LATTICE_TRY(model->words_, LmHead::Words(model->head_.get(), tied, binder, info));
   for (std::size_t i = 0; i < info.n_layers; ++i) {
     LATTICE_TRY(HybridLayer layer, model->BindLayer(binder, i));
     model->layers_.push_back(std::move(layer));

@@ -147,8 +147,8 @@ class Backend {
                                                             std::span<const HostTensor> biases,
                                                             Precision precision) = 0;
   /// The same from weights of about their size in the file. For generators, whose weights are most
-  /// of their memory. A matrix of a block format, in kInt8, and one with another format to be kept
-  /// in are laid out anew in pieces of `memory`, which must outlive the layer; the others stay
+  /// of their memory. A matrix of a format that the backend Packs and one with another format to be
+  /// kept in are laid out anew in pieces of `memory`, which must outlive the layer; the others stay
   /// where they are, and their bytes must outlive it. Matrices may have different dtypes.
   /// kInvalidArgument when a block format's columns are not whole blocks; kUnsupported and
   /// kCorruptData when values cannot be quantised as asked.
@@ -160,7 +160,12 @@ class Backend {
   virtual Result<std::unique_ptr<ExpertWeights>> MakeExperts(std::span<const ExpertTensors> experts,
                                                              Precision precision,
                                                              WeightMemory& memory) = 0;
+  /// Whether MakeStoredLinear and MakeExperts lay a matrix of this format out anew.
+  virtual bool Packs(Dtype dtype, Precision precision) const = 0;
   virtual Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) = 0;
+  /// The rows of a layer of one packed matrix, without a bias: the values that MakeTable of it
+  /// would give, from the same memory. Null for other layers.
+  virtual std::unique_ptr<Table> MakeTable(std::shared_ptr<const LinearWeights> rows) = 0;
   virtual std::unique_ptr<Vector> MakeVector(std::span<const float> values) = 0;
   virtual std::unique_ptr<Buffer> MakeBuffer() = 0;
 

@@ -17,6 +17,7 @@
 #include "kernels/cpu/row_split.h"
 #include "kernels/cpu/stored/experts.h"
 #include "kernels/cpu/stored/stored_linear.h"
+#include "kernels/cpu/stored/stored_table.h"
 #include "lattice/check.h"
 
 namespace lattice::kernels {
@@ -44,16 +45,16 @@ class CpuBackend : public Backend {
                                                     Precision precision) override {
     return MakeCpuLinear(pool_, arena_, matrices, biases, precision, features_);
   }
+  bool Packs(Dtype dtype, Precision precision) const override {
+    return PacksStored(dtype, precision, features_);
+  }
   Result<std::unique_ptr<Table>> MakeTable(const HostTensor& table) override {
-    LATTICE_TRY(StoredMatrix matrix, StoredMatrix::Make(table));
-    if (table.store_as && table.cols % LayoutOf(*table.store_as).elements != 0) {
-      return Error{ErrorCode::kInvalidArgument, "rows of " + std::to_string(table.cols) +
-                                                    " values are not whole blocks of " +
-                                                    std::string(DtypeName(*table.store_as))};
-    }
-    const bool rounded = table.store_as && *table.store_as != table.dtype;
-    return std::unique_ptr<Table>(
-        std::make_unique<CpuTable>(std::move(matrix), rounded ? table.store_as : std::nullopt));
+    LATTICE_TRY(StoredTable stored, StoredTable::Make(table));
+    return std::unique_ptr<Table>(std::make_unique<StoredTable>(std::move(stored)));
+  }
+  std::unique_ptr<Table> MakeTable(std::shared_ptr<const LinearWeights> rows) override {
+    auto linear = std::static_pointer_cast<const CpuLinear>(std::move(rows));
+    return linear->MakeTable(linear);
   }
   std::unique_ptr<Vector> MakeVector(std::span<const float> values) override {
     return std::make_unique<CpuVector>(values);

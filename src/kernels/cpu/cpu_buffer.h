@@ -2,14 +2,11 @@
 
 #include <cstddef>
 #include <mutex>
-#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.h"
 #include "kernels/api/backend.h"
-#include "kernels/cpu/stored/stored_matrix.h"
 
 namespace lattice::kernels {
 
@@ -38,20 +35,11 @@ class CpuBuffer : public Buffer {
   std::size_t cols_ = 0;
 };
 
-/// A table that stays where it is, in the dtype of its file.
 class CpuTable : public Table {
  public:
-  CpuTable(StoredMatrix matrix, std::optional<Dtype> rounded_to)
-      : matrix_(std::move(matrix)), rounded_to_(rounded_to) {}
-  std::size_t rows() const override { return matrix_.rows(); }
-  std::size_t cols() const override { return matrix_.cols(); }
   /// Values [begin, begin + out.size()) of row i: at most kPiece, and begin a multiple of it.
   static constexpr std::size_t kPiece = 256;  // whole blocks of any format
-  void ReadRow(std::size_t i, std::size_t begin, std::span<float> out) const;
-
- private:
-  StoredMatrix matrix_;
-  std::optional<Dtype> rounded_to_;
+  virtual void ReadRow(std::size_t i, std::size_t begin, std::span<float> out) const = 0;
 };
 
 class CpuVector : public Vector {

@@ -24,6 +24,11 @@ class CpuLinear : public LinearWeights {
                         CpuBuffer& /*y*/) const {
     return false;
   }
+
+  /// See Backend::MakeTable; `self` is this layer.
+  virtual std::unique_ptr<CpuTable> MakeTable(std::shared_ptr<const CpuLinear> /*self*/) const {
+    return nullptr;
+  }
 };
 
 /// See Backend::MakeLinear. Weights are packed on `pool` into memory of `arena`.

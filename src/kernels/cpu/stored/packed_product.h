@@ -20,6 +20,8 @@ class PackedProduct {
   PackedProduct(const PackedMatrix& packed, std::size_t inputs, InputForm form)
       : packed_(packed), block_(BlockFormOf(packed.format)), inputs_(inputs), form_(form) {}
 
+  const PackedMatrix& matrix() const { return packed_; }
+
   /// These as StoredProduct describes; begin is a multiple of kBlockPanelOutputs.
   std::size_t ScratchBytes() const;
   ChunkWeights Load(const StoredKernels& kernels, std::size_t begin, std::size_t n,

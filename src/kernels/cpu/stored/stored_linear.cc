@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/linear/stacked_rows.h"
 #include "kernels/cpu/stored/items.h"
+#include "kernels/cpu/stored/packed_table.h"
 #include "kernels/cpu/stored/stored_product.h"
 #include "lattice/check.h"
 
@@ -93,6 +94,13 @@ class StoredLinear : public CpuLinear {
       RunGatedChunks(chunks_[c], chunks_[chunks_.size() / 2 + c], rows, gate, scratch, y);
     });
     return true;
+  }
+
+  std::unique_ptr<CpuTable> MakeTable(std::shared_ptr<const CpuLinear> self) const override {
+    const PackedMatrix* matrix = products_.size() == 1 ? products_[0].packed() : nullptr;
+    if (matrix == nullptr || !bias_.empty()) return nullptr;
+    return std::make_unique<PackedTable>(std::move(self), *matrix, outputs_, inputs_,
+                                         *kernels_.packed);
   }
 
  private:
@@ -185,6 +193,10 @@ class StoredLinear : public CpuLinear {
 };
 
 }  // namespace
+
+bool PacksStored(Dtype dtype, Precision precision, CpuFeatures features) {
+  return StoredProduct::Packs(dtype, precision, StoredKernels(features));
+}
 
 Result<std::unique_ptr<LinearWeights>> MakeCpuStoredLinear(ThreadPool& pool, WeightMemory& memory,
                                                            std::span<const HostTensor> matrices,

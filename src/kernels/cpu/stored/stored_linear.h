@@ -10,6 +10,9 @@
 
 namespace lattice::kernels {
 
+/// See Backend::Packs.
+bool PacksStored(Dtype dtype, Precision precision, CpuFeatures features);
+
 /// See Backend::MakeStoredLinear.
 Result<std::unique_ptr<LinearWeights>> MakeCpuStoredLinear(ThreadPool& pool, WeightMemory& memory,
                                                            std::span<const HostTensor> matrices,

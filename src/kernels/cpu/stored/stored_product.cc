@@ -69,6 +69,10 @@ Result<StoredProduct> StoredProduct::Make(ThreadPool& pool, WeightMemory& memory
   return product;
 }
 
+bool StoredProduct::Packs(Dtype dtype, Precision precision, const StoredKernels& kernels) {
+  return PackedProduct::Takes(FormOf(precision, dtype, kernels));
+}
+
 // Whether kernels read the weights where they lie.
 bool StoredProduct::IsInPlace(std::size_t n_rows) const {
   const std::optional<FloatRow> kind = RowKindOf(matrix_.dtype());

@@ -22,9 +22,14 @@ class StoredProduct {
                                     const HostTensor& tensor, Precision precision,
                                     const StoredKernels& kernels);
 
+  /// Whether weights of this format are laid out in panels.
+  static bool Packs(Dtype dtype, Precision precision, const StoredKernels& kernels);
+
   std::size_t rows() const { return matrix_.rows(); }
   std::size_t cols() const { return matrix_.cols(); }
   InputForm form() const { return form_; }
+  /// Null when the weights are not laid out in panels.
+  const PackedMatrix* packed() const { return packed_ ? &packed_->matrix() : nullptr; }
 
   /// Scratch memory of Load for one chunk, whatever the number of rows; a multiple of 64.
   std::size_t ScratchBytes() const;
