@@ -8,7 +8,6 @@ namespace {
 // Six rows of x by four of weights: 24 sums of sixteen lanes, four weights, an input.
 constexpr int kXRows = 6, kWRows = 4;
 constexpr std::size_t kStep = 32;  // inputs of one register
-static_assert(kWRows <= kDotBf16RowsAhead);
 
 [[gnu::always_inline]] inline __m512 AddProducts(__m512 sum, __m512i inputs, __m512i weights) {
   return _mm512_dpbf16_ps(sum, (__m512bh)inputs, (__m512bh)weights);
@@ -42,11 +41,11 @@ inline void StoreSums(const __m512 (&sum)[kN], float* y) {
   }
 }
 
-// What to fetch while a row is read: a little further on in a long row, else the row that its
-// place in the tile reads next.
-inline const std::byte* Ahead(const std::byte* row, const std::byte* next, std::size_t row_bytes) {
-  constexpr std::size_t kLongRowBytes = 4096, kAheadBytes = 1024;
-  return row_bytes > kLongRowBytes ? row + kAheadBytes : next;
+// How many rows further on to fetch while one is read: a page or more.
+inline std::size_t RowsAhead(std::size_t row_bytes) {
+  constexpr std::size_t kAheadBytes = 4096;
+  const std::size_t rows = kAheadBytes / (row_bytes + 1) + 1;
+  return rows < kDotBf16RowsAhead ? rows : kDotBf16RowsAhead;
 }
 
 // kX rows of x from i by kW rows of weights from j.
@@ -57,12 +56,10 @@ void Tile(const DotBf16Args& a, std::size_t i, std::size_t j) {
     for (__m512& s : row) s = _mm512_setzero_ps();
   }
   const std::uint16_t* x = a.x + (a.x_row + i) * a.x_stride;
-  const std::byte *w[kW], *ahead[kW];
+  const std::byte* w[kW];
 #pragma GCC unroll 8
-  for (std::size_t c = 0; c < kW; ++c) {
-    w[c] = a.w[j + c];
-    ahead[c] = Ahead(w[c], a.w[j + kW + c], 2 * a.k);
-  }
+  for (std::size_t c = 0; c < kW; ++c) w[c] = a.w[j + c];
+  const std::byte* const ahead = a.w[j + RowsAhead(2 * a.k)];
   const auto step = [&](std::size_t t, const __m512i(&weights)[kW]) {
 #pragma GCC unroll 8
     for (int r = 0; r < kX; ++r) {
@@ -78,7 +75,7 @@ void Tile(const DotBf16Args& a, std::size_t i, std::size_t j) {
     for (int c = 0; c < kW; ++c) {
       const std::byte* at = w[c] + 2 * t;
       if constexpr (kX == 1) {
-        _mm_prefetch(reinterpret_cast<const char*>(ahead[c] + 2 * t), _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char*>(ahead + 2 * t), _MM_HINT_T0);
       }
       weights[c] = _mm512_loadu_si512(at);
     }
@@ -97,11 +94,14 @@ void Tile(const DotBf16Args& a, std::size_t i, std::size_t j) {
   }
 }
 
-// kX rows of x from i by all weights.
+// kX rows of x from i by all weights. For one row these come from memory, which is read fastest as
+// a single stream, and not from several rows at a time.
 template <int kX>
 void Stripe(const DotBf16Args& a, std::size_t i) {
   std::size_t j = 0;
-  for (; j + kWRows <= a.n; j += kWRows) Tile<kX, kWRows>(a, i, j);
+  if constexpr (kX > 1) {
+    for (; j + kWRows <= a.n; j += kWRows) Tile<kX, kWRows>(a, i, j);
+  }
   for (; j < a.n; ++j) Tile<kX, 1>(a, i, j);
 }
 

@@ -4,8 +4,7 @@
 namespace lattice::kernels {
 namespace {
 
-// A group of 32 weights is one tile product: sixteen rows of x by sixteen outputs. Groups are taken
-// chain by chain, so that a chain's sums stay in registers.
+// A group of 32 weights is one tile product: sixteen rows of x by sixteen outputs.
 static_assert(kBlockPanelOutputs == kTileRows);
 constexpr std::size_t kGroup = kInputBlock;
 constexpr std::size_t kLanes = 16;
@@ -40,23 +39,6 @@ struct Corrections {
   }
 };
 
-// Groups in the order of chains.
-class ChainOrder {
- public:
-  explicit ChainOrder(std::size_t n_groups) : n_groups_(n_groups) {}
-  bool AtEnd() const { return at_ >= n_groups_; }
-  // The next group.
-  std::size_t Take() {
-    const std::size_t group = at_;
-    at_ += kBlockChains;
-    if (at_ >= n_groups_) at_ = chain_ + 1 < kBlockChains ? ++chain_ : n_groups_;
-    return group;
-  }
-
- private:
-  std::size_t n_groups_, at_ = 0, chain_ = 0;
-};
-
 // Sixteen rows of x and one panel.
 class TileRun {
  public:
@@ -74,36 +56,26 @@ class TileRun {
   void Run(float* y, __mmask16 exists) {
     // A tile is multiplied two groups ahead of its sums' use and stored one ahead, so that neither
     // the product nor the way through memory is waited for.
-    ChainOrder ahead(n_groups_);
-    Multiply<0>(ahead.Take());
+    Multiply<0>(0);
     StoreTile<0>(sums_[0], kTileBytes);
-    if (!ahead.AtEnd()) Multiply<1>(ahead.Take());
-    std::size_t n_left = n_groups_;
-    for (std::size_t c = 0; c < kBlockChains; ++c) {
-      __m512 chain[kTileRows];
+    if (n_groups_ > 1) Multiply<1>(1);
+    __m512 total[kTileRows];
 #pragma GCC unroll 16
-      for (__m512& sum : chain) sum = _mm512_setzero_ps();
-      for (std::size_t g = c; g < n_groups_; g += kBlockChains, --n_left) {
-        if ((n_groups_ - n_left) % 2 == 0) {
-          if (n_left > 2) Multiply<0>(ahead.Take());
-          if (n_left > 1) StoreTile<1>(sums_[1], kTileBytes);
-          Add(sums_[0], g, chain);
-        } else {
-          if (n_left > 2) Multiply<1>(ahead.Take());
-          if (n_left > 1) StoreTile<0>(sums_[0], kTileBytes);
-          Add(sums_[1], g, chain);
-        }
+    for (__m512& sum : total) sum = _mm512_setzero_ps();
+    for (std::size_t g = 0; g < n_groups_; ++g) {
+      if (g % 2 == 0) {
+        if (g + 2 < n_groups_) Multiply<0>(g + 2);
+        if (g + 1 < n_groups_) StoreTile<1>(sums_[1], kTileBytes);
+        Add(sums_[0], g, total);
+      } else {
+        if (g + 2 < n_groups_) Multiply<1>(g + 2);
+        if (g + 1 < n_groups_) StoreTile<0>(sums_[0], kTileBytes);
+        Add(sums_[1], g, total);
       }
-#pragma GCC unroll 16
-      for (std::size_t r = 0; r < kTileRows; ++r) _mm512_store_ps(chains_[c][r], chain[r]);
     }
+#pragma GCC unroll 16
     for (std::size_t r = 0; r < kTileRows; ++r) {
-      const auto pair = [&](std::size_t c) {
-        return _mm512_add_ps(_mm512_load_ps(chains_[c][r]), _mm512_load_ps(chains_[c + 1][r]));
-      };
-      const __m512 sum =
-          _mm512_add_ps(_mm512_add_ps(pair(0), pair(2)), _mm512_add_ps(pair(4), pair(6)));
-      _mm512_mask_storeu_ps(y + r * a_.y_stride, exists, sum);
+      _mm512_mask_storeu_ps(y + r * a_.y_stride, exists, total[r]);
     }
   }
 
@@ -117,7 +89,7 @@ class TileRun {
   }
 
   [[gnu::always_inline]] inline void Add(const std::int32_t (*sums)[kLanes], std::size_t g,
-                                         __m512 (&chain)[kTileRows]) const {
+                                         __m512 (&total)[kTileRows]) const {
     const __m512 scale = _mm512_load_ps(w_.scale + g * kBlockPanelOutputs);
     const float* s = x_scale_ + g;
     const std::int32_t* correction = corrections_.values + g;
@@ -125,8 +97,8 @@ class TileRun {
     for (std::size_t r = 0; r < kTileRows; ++r) {
       __m512i sum = _mm512_load_si512(sums[r]);
       if (a_.zero != 0) sum = _mm512_add_epi32(sum, _mm512_set1_epi32(*correction));
-      chain[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scale, _mm512_set1_ps(*s)),
-                                 chain[r]);
+      total[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scale, _mm512_set1_ps(*s)),
+                                 total[r]);
       s += a_.x.n_blocks;
       correction += n_groups_;
     }
@@ -135,7 +107,7 @@ class TileRun {
     const float* offset = x_offset_ + g;
 #pragma GCC unroll 16
     for (std::size_t r = 0; r < kTileRows; ++r) {
-      chain[r] = _mm512_fmadd_ps(min, _mm512_set1_ps(*offset), chain[r]);
+      total[r] = _mm512_fmadd_ps(min, _mm512_set1_ps(*offset), total[r]);
       offset += a_.x.n_blocks;
     }
   }
@@ -148,7 +120,6 @@ class TileRun {
   const float* x_offset_;
   const Corrections& corrections_;
   alignas(64) std::int32_t sums_[2][kTileRows][kLanes];
-  alignas(64) float chains_[kBlockChains][kTileRows][kLanes];
 };
 
 void RunTiles(const DotBlocksArgs& a, std::size_t n_rows) {

@@ -5,8 +5,12 @@
 namespace lattice::kernels {
 namespace {
 
-// Six rows of x by two panels: twelve independent sums, two registers of weights, an input.
+// Six rows of x by two panels: twelve sums of a group and twelve outputs, two registers of weights,
+// an input.
 constexpr std::size_t kMaxRows = 6;
+constexpr std::size_t kLanes = 16;
+// Groups whose starts are made at a time.
+constexpr std::size_t kSegment = 64;
 
 // Rows of an array, `stride` bytes apart, of which the processor can address six by two pointers:
 // what more would take is short of registers.
@@ -34,16 +38,35 @@ inline T At(const std::byte* p) {
   return value;
 }
 
-// Sums of a group's products, less zero times the sums of x.
+// What the sums of a group begin with: less zero times the sum of x. Made for many groups at once,
+// since multiplying takes the units that the products want.
+template <std::size_t kRows>
+struct Starts {
+  alignas(64) std::int32_t values[kRows][kSegment];
+
+  void Set(const Rows<std::int32_t>& x_sums, std::int32_t zero, std::size_t n_groups) {
+    const __m512i less_zero = _mm512_set1_epi32(-zero);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t g = 0; g < kSegment && g < n_groups; g += kLanes) {
+        const std::size_t n = n_groups - g < kLanes ? n_groups - g : kLanes;
+        const auto exists = static_cast<__mmask16>((1u << n) - 1u);
+        const __m512i sums =
+            _mm512_maskz_loadu_epi32(exists, x_sums.row(r) + g * sizeof(std::int32_t));
+        _mm512_store_si512(values[r] + g, _mm512_mullo_epi32(sums, less_zero));
+      }
+    }
+  }
+};
+
+// Sums of a group's products, upon what they begin with.
 template <std::size_t kRows, std::size_t kPanels, std::size_t kGroup>
-inline void AddGroup(const Rows<std::int8_t>& x, const Rows<std::int32_t>& x_sums,
-                     __m512i less_zero, const std::uint8_t* const (&q)[kPanels],
-                     __m512i (&sum)[kRows][kPanels]) {
+inline void AddGroup(const Rows<std::int8_t>& x, const Starts<kRows>& starts, std::size_t g,
+                     const std::uint8_t* const (&q)[kPanels], __m512i (&sum)[kRows][kPanels]) {
 #pragma GCC unroll 6
   for (std::size_t r = 0; r < kRows; ++r) {
-    const __m512i all = _mm512_set1_epi32(At<std::int32_t>(x_sums.row(r)));
+    const __m512i start = _mm512_set1_epi32(starts.values[r][g]);
 #pragma GCC unroll 2
-    for (std::size_t v = 0; v < kPanels; ++v) sum[r][v] = _mm512_mullo_epi32(all, less_zero);
+    for (std::size_t v = 0; v < kPanels; ++v) sum[r][v] = start;
   }
 #pragma GCC unroll 8
   for (std::size_t t = 0; t < kGroup; t += 4) {
@@ -63,15 +86,12 @@ inline void AddGroup(const Rows<std::int8_t>& x, const Rows<std::int32_t>& x_sum
   }
 }
 
-// Panels p to p + kPanels of the rows from i on. Chains are in memory (L1): each is wanted once in
-// eight groups.
+// Panels p to p + kPanels of the rows from i on.
 template <std::size_t kRows, std::size_t kPanels, std::size_t kGroup, bool kHasMin>
 void Tile(const DotBlocksArgs& a, std::size_t i, std::size_t p) {
-  __m512 chain[kBlockChains][kRows][kPanels];
-  for (auto& rows : chain) {
-    for (auto& panels : rows) {
-      for (__m512& c : panels) c = _mm512_setzero_ps();
-    }
+  __m512 y[kRows][kPanels];
+  for (auto& row : y) {
+    for (__m512& v : row) v = _mm512_setzero_ps();
   }
   constexpr std::size_t kSumsOfBlock = kInputBlock / kGroup;
   const std::size_t n_blocks = a.x.n_blocks;
@@ -81,31 +101,32 @@ void Tile(const DotBlocksArgs& a, std::size_t i, std::size_t p) {
   Rows<std::int32_t> x_sums((kGroup == 16 ? a.x.half_sums : a.x.sums) + kSumsOfBlock * i * n_blocks,
                             kSumsOfBlock * n_blocks);
   const std::uint8_t* q[kPanels];
-  for (std::size_t v = 0; v < kPanels; ++v) q[v] = a.w[p + v].q;
-  const __m512i less_zero = _mm512_set1_epi32(-a.zero);
-  for (std::size_t g = 0; g < a.k / kGroup; ++g) {
+  const float *w_scale[kPanels], *w_min[kPanels];
+  for (std::size_t v = 0; v < kPanels; ++v) {
+    q[v] = a.w[p + v].q;
+    w_scale[v] = a.w[p + v].scale;
+    w_min[v] = a.w[p + v].min;
+  }
+  Starts<kRows> starts;
+  const std::size_t n_groups = a.k / kGroup;
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    if (g % kSegment == 0) starts.Set(x_sums, a.zero, n_groups - g);
     __m512i sum[kRows][kPanels];
-    AddGroup<kRows, kPanels, kGroup>(x, x_sums, less_zero, q, sum);
-    __m512(&to)[kRows][kPanels] = chain[g % kBlockChains];
-    __m512 w_scale[kPanels], w_min[kPanels];
-    for (std::size_t v = 0; v < kPanels; ++v) {
-      w_scale[v] = _mm512_load_ps(a.w[p + v].scale + g * kBlockPanelOutputs);
-      if constexpr (kHasMin) w_min[v] = _mm512_load_ps(a.w[p + v].min + g * kBlockPanelOutputs);
-    }
+    AddGroup<kRows, kPanels, kGroup>(x, starts, g % kSegment, q, sum);
 #pragma GCC unroll 6
     for (std::size_t r = 0; r < kRows; ++r) {
       const float s = At<float>(x_scale.row(r));
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < kPanels; ++v) {
-        const __m512 scale = _mm512_mul_ps(w_scale[v], _mm512_set1_ps(s));
-        to[r][v] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[r][v]), scale, to[r][v]);
+        const __m512 scale = _mm512_mul_ps(_mm512_load_ps(w_scale[v]), _mm512_set1_ps(s));
+        y[r][v] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[r][v]), scale, y[r][v]);
       }
       if constexpr (!kHasMin) continue;
       const float offset = kGroup == 32 ? At<float>(x_offset.row(r))
                                         : s * static_cast<float>(At<std::int32_t>(x_sums.row(r)));
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < kPanels; ++v) {
-        to[r][v] = _mm512_fmadd_ps(w_min[v], _mm512_set1_ps(offset), to[r][v]);
+        y[r][v] = _mm512_fmadd_ps(_mm512_load_ps(w_min[v]), _mm512_set1_ps(offset), y[r][v]);
       }
     }
     x.Advance(kGroup);
@@ -114,18 +135,18 @@ void Tile(const DotBlocksArgs& a, std::size_t i, std::size_t p) {
       x_scale.Advance(sizeof(float));
       x_offset.Advance(sizeof(float));
     }
-    for (std::size_t v = 0; v < kPanels; ++v) q[v] += kGroup * kBlockPanelOutputs;
+    for (std::size_t v = 0; v < kPanels; ++v) {
+      q[v] += kGroup * kBlockPanelOutputs;
+      w_scale[v] += kBlockPanelOutputs;
+      w_min[v] += kBlockPanelOutputs;
+    }
   }
   for (std::size_t v = 0; v < kPanels; ++v) {
     const std::size_t first = (p + v) * kBlockPanelOutputs;
     const std::size_t n = a.n - first < kBlockPanelOutputs ? a.n - first : kBlockPanelOutputs;
     const auto exists = static_cast<__mmask16>((1u << n) - 1u);
     for (std::size_t r = 0; r < kRows; ++r) {
-      const auto add = [&](std::size_t c) {
-        return _mm512_add_ps(chain[c][r][v], chain[c + 1][r][v]);
-      };
-      const __m512 y = _mm512_add_ps(_mm512_add_ps(add(0), add(2)), _mm512_add_ps(add(4), add(6)));
-      _mm512_mask_storeu_ps(a.y + (i + r) * a.y_stride + first, exists, y);
+      _mm512_mask_storeu_ps(a.y + (i + r) * a.y_stride + first, exists, y[r][v]);
     }
   }
 }

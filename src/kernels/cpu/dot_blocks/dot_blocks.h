@@ -11,10 +11,9 @@ namespace lattice::kernels {
 ///
 /// For each group g of 16 or 32 weights, with s the scale of x's block and q its integers:
 ///   sum   = sum of q * (w - zero), exact in i32
-///   chain = fma(sum, w_scale * s, chain)
-///   chain = fma(w_min, s * (sum of q), chain)          when the format has a minimum
-/// on chain g mod 8, g rising; y = ((c0 + c1) + (c2 + c3)) + ((c4 + c5) + (c6 + c7)). All variants,
-/// and one row and many, add in this order: equal bits.
+///   y = fma(sum, w_scale * s, y)
+///   y = fma(w_min, s * (sum of q), y)          when the format has a minimum
+/// g rising, y zero at first. All variants, and one row and many, add in this order: equal bits.
 /// Errors  none: preconditions only. y aliases no input.
 struct DotBlocksVariant {
   const char* name;

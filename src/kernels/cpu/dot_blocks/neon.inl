@@ -13,11 +13,9 @@ constexpr std::size_t kRegisters = 4;  // of sixteen outputs
 // Weights are read as w - 128, so 128 - zero of them are missing from every product.
 template <std::size_t kRows>
 void Tile(const DotBlocksArgs& a, std::size_t i) {
-  float32x4_t chain[kBlockChains][kRows][kRegisters];
-  for (auto& rows : chain) {
-    for (auto& c : rows) {
-      for (float32x4_t& part : c) part = vdupq_n_f32(0);
-    }
+  float32x4_t y[kRows][kRegisters];
+  for (auto& row : y) {
+    for (float32x4_t& part : row) part = vdupq_n_f32(0);
   }
   const std::int8_t* x = a.x.q + i * a.x.q_stride;
   const float* x_scale = a.x.scale + i * a.x.n_blocks;
@@ -52,7 +50,7 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
       const float offset = s * static_cast<float>(sum_of_x(r));
       for (std::size_t v = 0; v < kRegisters; ++v) {
         const std::size_t at = g * kBlockPanelOutputs + 4 * v;
-        float32x4_t& to = chain[g % kBlockChains][r][v];
+        float32x4_t& to = y[r][v];
         const float32x4_t scale = vmulq_n_f32(vld1q_f32(a.w->scale + at), s);
         to = vfmaq_f32(to, vcvtq_f32_s32(sum[r][v]), scale);
         if (a.has_min) to = vfmaq_f32(to, vld1q_f32(a.w->min + at), vdupq_n_f32(offset));
@@ -60,12 +58,9 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
     }
   }
   for (std::size_t r = 0; r < kRows; ++r) {
-    float y[kBlockPanelOutputs];
-    for (std::size_t v = 0; v < kRegisters; ++v) {
-      const auto add = [&](std::size_t c) { return vaddq_f32(chain[c][r][v], chain[c + 1][r][v]); };
-      vst1q_f32(y + 4 * v, vaddq_f32(vaddq_f32(add(0), add(2)), vaddq_f32(add(4), add(6))));
-    }
-    for (std::size_t j = 0; j < a.n; ++j) a.y[(i + r) * a.y_stride + j] = y[j];
+    float row[kBlockPanelOutputs];
+    for (std::size_t v = 0; v < kRegisters; ++v) vst1q_f32(row + 4 * v, y[r][v]);
+    for (std::size_t j = 0; j < a.n; ++j) a.y[(i + r) * a.y_stride + j] = row[j];
   }
 }
 

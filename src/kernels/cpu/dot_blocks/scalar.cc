@@ -4,7 +4,7 @@ namespace lattice::kernels {
 namespace {
 
 void Output(const DotBlocksArgs& a, std::size_t i, std::size_t j) {
-  float chain[kBlockChains] = {};
+  float y = 0;
   const std::int8_t* x = a.x.q + i * a.x.q_stride;
   for (std::size_t g = 0; g < a.k / a.group; ++g) {
     std::int32_t sum = 0, sum_of_x = 0;
@@ -15,12 +15,10 @@ void Output(const DotBlocksArgs& a, std::size_t i, std::size_t j) {
     }
     const float s = a.x.scale[i * a.x.n_blocks + g * a.group / kInputBlock];
     const std::size_t at = g * kBlockPanelOutputs + j;
-    float& c = chain[g % kBlockChains];
-    c = __builtin_fmaf(static_cast<float>(sum), a.w->scale[at] * s, c);
-    if (a.has_min) c = __builtin_fmaf(a.w->min[at], s * static_cast<float>(sum_of_x), c);
+    y = __builtin_fmaf(static_cast<float>(sum), a.w->scale[at] * s, y);
+    if (a.has_min) y = __builtin_fmaf(a.w->min[at], s * static_cast<float>(sum_of_x), y);
   }
-  a.y[i * a.y_stride + j] = ((chain[0] + chain[1]) + (chain[2] + chain[3])) +
-                            ((chain[4] + chain[5]) + (chain[6] + chain[7]));
+  a.y[i * a.y_stride + j] = y;
 }
 
 }  // namespace

@@ -17,9 +17,6 @@ struct BlockPanel {
   float* min = nullptr;       ///< [k / group][16]; written for formats that have it
 };
 
-/// Chains of additions that the groups of an output take turns in.
-inline constexpr std::size_t kBlockChains = 8;
-
 /// Rows of x as quantise_blocks leaves them.
 struct QuantisedRows {
   const std::int8_t* q = nullptr;  ///< 64-byte aligned rows

@@ -14,10 +14,8 @@ constexpr std::size_t kMaxRows = 4;
 
 template <std::size_t kRows, bool kWide>
 void Tile(const DotBlocksArgs& a, std::size_t i) {
-  __m256 chain[kBlockChains][kRows][2];
-  for (auto& rows : chain) {
-    for (auto& c : rows) c[0] = c[1] = _mm256_setzero_ps();
-  }
+  __m256 y[kRows][2];
+  for (auto& row : y) row[0] = row[1] = _mm256_setzero_ps();
   const std::int8_t* x = a.x.q + i * a.x.q_stride;
   const float* x_scale = a.x.scale + i * a.x.n_blocks;
   const std::int32_t* x_sums = a.x.half_sums + 2 * i * a.x.n_blocks;
@@ -48,7 +46,7 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
       for (std::size_t v = 0; v < 2; ++v) {
         const std::size_t at = g * kBlockPanelOutputs + 8 * v;
         const __m256 scale = _mm256_mul_ps(_mm256_load_ps(a.w->scale + at), _mm256_set1_ps(s));
-        __m256& to = chain[g % kBlockChains][r][v];
+        __m256& to = y[r][v];
         to = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[r][v]), scale, to);
         if (a.has_min) {
           to = _mm256_fmadd_ps(_mm256_load_ps(a.w->min + at), _mm256_set1_ps(offset), to);
@@ -57,15 +55,9 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
     }
   }
   for (std::size_t r = 0; r < kRows; ++r) {
-    alignas(32) float y[kBlockPanelOutputs];
-    for (std::size_t v = 0; v < 2; ++v) {
-      const auto add = [&](std::size_t c) {
-        return _mm256_add_ps(chain[c][r][v], chain[c + 1][r][v]);
-      };
-      _mm256_store_ps(y + 8 * v,
-                      _mm256_add_ps(_mm256_add_ps(add(0), add(2)), _mm256_add_ps(add(4), add(6))));
-    }
-    for (std::size_t j = 0; j < a.n; ++j) a.y[(i + r) * a.y_stride + j] = y[j];
+    alignas(32) float row[kBlockPanelOutputs];
+    for (std::size_t v = 0; v < 2; ++v) _mm256_store_ps(row + 8 * v, y[r][v]);
+    for (std::size_t j = 0; j < a.n; ++j) a.y[(i + r) * a.y_stride + j] = row[j];
   }
 }
 

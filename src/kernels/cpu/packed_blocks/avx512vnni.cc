@@ -40,7 +40,6 @@ inline Floats ZeroFloats() { return _mm512_setzero_ps(); }
 inline Floats SplatFloats(float v) { return _mm512_set1_ps(v); }
 inline Floats ToFloats(Reg v) { return _mm512_cvtepi32_ps(v); }
 inline Floats AsFloats(Reg v) { return _mm512_castsi512_ps(v); }
-inline Floats Add(Floats a, Floats b) { return _mm512_add_ps(a, b); }
 inline Floats Mul(Floats a, Floats b) { return _mm512_mul_ps(a, b); }
 inline Floats MulAdd(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
 inline Floats Negate(Floats a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f)); }

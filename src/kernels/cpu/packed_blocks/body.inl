@@ -113,12 +113,12 @@ inline Reg Start(std::int32_t sum_of_x) {
   return Sub32(Splat32(0), ShiftLeft(Splat32(sum_of_x), Log2(kZero)));
 }
 
-// Adds the products of a cell with the rows of x to the chains of its groups, of which `chain` has
-// the first. x: of input 0; block: the cell's place in a row.
+// Adds the products of a cell with the rows of x to `y`. x: of input 0; block: the cell's place in
+// a row.
 template <PackedFormat kFormat, std::size_t kRows>
 inline void MultiplyCell(const QuantisedRows& x, std::size_t block, const std::byte* cell,
                          const Scales (&scales)[CellGroups(LayoutOf(kFormat).scales)],
-                         Floats (*chain)[kRows]) {
+                         Floats (&y)[kRows]) {
   constexpr PackedLayout kLayout = LayoutOf(kFormat);
   constexpr std::size_t kGroups = CellGroups(kLayout.scales);
   constexpr bool kWide = kLayout.zero == 128;
@@ -148,12 +148,11 @@ inline void MultiplyCell(const QuantisedRows& x, std::size_t block, const std::b
     for (std::size_t r = 0; r < kRows; ++r) {
       const std::size_t at = r * x.n_blocks + block;
       const Floats scale = Mul(scales[g].scale, SplatFloats(x.scale[at]));
-      Floats& to = chain[g][r];
-      to = MulAdd(ToFloats(sum[g][r]), scale, to);
+      y[r] = MulAdd(ToFloats(sum[g][r]), scale, y[r]);
       if constexpr (HasMin(kLayout.scales)) {
         const float offset =
             kGroups == 1 ? x.offset[at] : x.scale[at] * static_cast<float>(sums[2 * at + g]);
-        to = MulAdd(scales[g].min, SplatFloats(offset), to);
+        y[r] = MulAdd(scales[g].min, SplatFloats(offset), y[r]);
       }
     }
   }
@@ -165,10 +164,8 @@ inline void MultiplyPanel(const PackedProductArgs& a, const std::byte* unit, flo
                           std::size_t n) {
   constexpr PackedLayout kLayout = LayoutOf(kFormat);
   constexpr std::size_t kGroups = CellGroups(kLayout.scales);
-  Floats chain[kBlockChains][kRows];
-  for (auto& rows : chain) {
-    for (Floats& c : rows) c = ZeroFloats();
-  }
+  Floats sum[kRows];
+  for (Floats& s : sum) s = ZeroFloats();
   const std::size_t n_blocks = a.k / kCellInputs;
   for (std::size_t block = 0; block < n_blocks; block += kUnitCells) {
     const std::size_t n_cells = n_blocks - block < kUnitCells ? n_blocks - block : kUnitCells;
@@ -185,16 +182,12 @@ inline void MultiplyPanel(const PackedProductArgs& a, const std::byte* unit, flo
       for (std::size_t at = 0; at < CellBytes(kLayout.bits); at += kLineBytes) {
         Prefetch(cell + kAheadBytes + at);
       }
-      MultiplyCell<kFormat, kRows>(a.x, block + c, cell, scales,
-                                   chain + c * kGroups % kBlockChains);
+      MultiplyCell<kFormat, kRows>(a.x, block + c, cell, scales, sum);
       cell += CellBytes(kLayout.bits);
     }
     unit = cell;
   }
-  for (std::size_t r = 0; r < kRows; ++r) {
-    const auto add = [&](std::size_t c) { return Add(chain[c][r], chain[c + 1][r]); };
-    StoreFirst(y + r * a.y_stride, n, Add(Add(add(0), add(2)), Add(add(4), add(6))));
-  }
+  for (std::size_t r = 0; r < kRows; ++r) StoreFirst(y + r * a.y_stride, n, sum[r]);
 }
 
 template <PackedFormat kFormat, std::size_t kRows>

@@ -111,9 +111,6 @@ inline Floats ToFloats(Reg v) {
 inline Floats AsFloats(Reg v) {
   return EachFloats([&](int i) { return vreinterpretq_f32_u32(v.part[i]); });
 }
-inline Floats Add(Floats a, Floats b) {
-  return EachFloats([&](int i) { return vaddq_f32(a.part[i], b.part[i]); });
-}
 inline Floats Mul(Floats a, Floats b) {
   return EachFloats([&](int i) { return vmulq_f32(a.part[i], b.part[i]); });
 }

@@ -86,9 +86,6 @@ inline Floats SplatFloats(float v) {
 }
 inline Floats ToFloats(Reg v) { return {_mm256_cvtepi32_ps(v.lo), _mm256_cvtepi32_ps(v.hi)}; }
 inline Floats AsFloats(Reg v) { return {_mm256_castsi256_ps(v.lo), _mm256_castsi256_ps(v.hi)}; }
-inline Floats Add(Floats a, Floats b) {
-  return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)};
-}
 inline Floats Mul(Floats a, Floats b) {
   return {_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)};
 }
