@@ -9,7 +9,6 @@
 namespace {
 
 using lattice::weights::GgufEntry;
-using lattice::weights::GgufHeader;
 using lattice::weights::GgufMetadata;
 
 // Every key may be asked for as every type.

@@ -20,7 +20,9 @@ constexpr std::string_view kData = R"({"messages": [
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace lattice::chat;
+  namespace jinja = lattice::chat::jinja;
+  using lattice::chat::ChatTemplate;
+  using lattice::chat::RenderOptions;
   jinja::Limits limits;
   limits.max_steps = 20'000;
   limits.max_output_bytes = 1 << 16;
@@ -31,13 +33,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                               {{"bos_token", "<s>"}}, limits);
   if (!compiled) return 0;
   const auto json = lattice::ParseJson(kData);
-  const auto talk = ConversationFromJson(lattice::JsonView(*json, "fuzz"));
+  const auto talk = lattice::chat::ConversationFromJson(lattice::JsonView(*json, "fuzz"));
   RenderOptions options;
   options.now = jinja::CivilTime{2026, 1, 15, 12, 34, 56};
   const auto prompt = compiled->Render(*talk, options);
   if (!prompt) return 0;
   std::size_t at = 0;
-  for (const ByteRange range : prompt->user_ranges) {
+  for (const lattice::chat::ByteRange range : prompt->user_ranges) {
     LATTICE_CHECK(at <= range.begin && range.begin < range.end);
     at = range.end;
   }

@@ -43,21 +43,21 @@ struct Store {
 // Any bytes as a saved sequence, as they are and under a right checksum: an error, or a sequence
 // that can go on.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Store kept;
+  static const Store kKept;
   std::vector<std::byte> file(size);
   for (std::size_t i = 0; i < size; ++i) file[i] = static_cast<std::byte>(data[i]);
-  (void)kept.store->Parse(file).has_value();
+  (void)kKept.store->Parse(file).has_value();
   lattice::Sha256 sha;
   sha.Update(file);
   const lattice::Sha256Digest digest = sha.Finish();
   file.insert(file.end(), digest.begin(), digest.end());
-  const auto sequence = kept.store->Parse(file);
+  const auto sequence = kKept.store->Parse(file);
   if (sequence) {
     LATTICE_CHECK((*sequence)->n_tokens() <= 256);
     LATTICE_CHECK((*sequence)->delta_net(1).n_tokens() == (*sequence)->n_tokens());
     LATTICE_CHECK((*sequence)->Fork().has_value());
     LATTICE_CHECK((*sequence)->Truncate(0).has_value());
   }
-  LATTICE_CHECK(sequence.has_value() || kept.store->free_pages() == 4);
+  LATTICE_CHECK(sequence.has_value() || kKept.store->free_pages() == 4);
   return 0;
 }

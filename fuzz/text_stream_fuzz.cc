@@ -69,9 +69,9 @@ std::string Cut(const std::string& text, const std::vector<std::string>& stops) 
 // The first byte chooses a tokenizer, the second says how many bytes of stop strings follow (cut
 // at line breaks); the rest are ids, 0 the stop token.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const auto tokenizers = LoadAll();
+  static const auto kTokenizers = LoadAll();
   if (size < 2 || size > 4096) return 0;
-  const auto& tokenizer = tokenizers[data[0] % tokenizers.size()];
+  const auto& tokenizer = kTokenizers[data[0] % kTokenizers.size()];
   const std::size_t n_stop_bytes = std::min<std::size_t>(data[1], size - 2);
   lattice::decoding::TextStreamOptions options{.skip_special_tokens = (data[0] & 128) != 0};
   std::string_view lines(reinterpret_cast<const char*>(data + 2), n_stop_bytes);

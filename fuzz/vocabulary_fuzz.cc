@@ -36,13 +36,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::string_view line : TakeLines(TakeUntil('\0', rest))) {
     const auto first = line.empty() ? 0 : static_cast<unsigned char>(line[0]);
     vocabulary.types.push_back(1 + first % 6);
-    vocabulary.scores.push_back(-static_cast<float>(first / 6));
+    const int rank = first / 6;
+    vocabulary.scores.push_back(static_cast<float>(-rank));
     vocabulary.tokens.push_back(line.substr(line.empty() ? 0 : 1));
   }
   vocabulary.merges = TakeLines(TakeUntil('\0', rest));
   const std::string_view numbers = TakeUntil('\0', rest);
   const auto number = [&](std::size_t i) { return static_cast<int>(numbers[i]) - 1; };
-  if (numbers.size() > 0) vocabulary.bos = number(0);
+  if (!numbers.empty()) vocabulary.bos = number(0);
   if (numbers.size() > 1) vocabulary.eos = number(1);
   if (numbers.size() > 2) vocabulary.unknown = number(2);
   if (numbers.size() > 3) vocabulary.add_bos = (numbers[3] & 1) != 0;

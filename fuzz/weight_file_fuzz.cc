@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace lattice;
+namespace models = lattice::models;
 using models::WeightPiece;
 
 void CheckPieces(std::span<const WeightPiece> pieces, std::size_t size) {

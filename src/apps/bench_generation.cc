@@ -9,13 +9,12 @@
 #include <string>
 #include <utility>
 
+#include "apps/bench_limits.h"
 #include "apps/generation_json.h"
 #include "apps/peak_memory.h"
-#include "apps/read_bandwidth.h"
 #include "apps/text_engine.h"
 #include "models/model.h"
 #include "models/sequence.h"
-#include "weights/checkpoint.h"
 
 namespace lattice::apps {
 namespace {
@@ -134,10 +133,16 @@ struct Report {
   std::size_t n_threads = 0;
   double load_seconds = 0;
   std::size_t peak_bytes = 0;
-  double bandwidth = 0;        ///< Of this machine, bytes/s.
-  double bytes_per_token = 0;  ///< Of weights, when tokens come one by one; 0: not one number.
+  TokenWork work;
+  MachineLimits limits;
 
-  double read_rate(const Measurement& m) const { return m.median() * bytes_per_token; }
+  /// Bytes of weights a second, of tokens one by one; operations a second, of prompts.
+  double rate(const Measurement& m) const {
+    return m.median() * (m.decodes ? work.bytes : work.operations);
+  }
+  double limit(const Measurement& m) const {
+    return m.decodes ? limits.bytes_per_s : limits.operations_per_s;
+  }
 };
 
 std::string Json(const Report& report) {
@@ -152,48 +157,53 @@ std::string Json(const Report& report) {
                                {"model", report.model},
                                {"load_s", Rounded(report.load_seconds)},
                                {"peak_bytes", report.peak_bytes},
-                               {"read_bandwidth_bytes_per_s", Rounded(report.bandwidth)}};
-    if (m.decodes && report.bytes_per_token > 0)
-      row["weights_bytes_per_s"] = Rounded(report.read_rate(m));
+                               {"read_bandwidth_bytes_per_s", Rounded(report.limits.bytes_per_s)},
+                               {"peak_ops_per_s", Rounded(report.limits.operations_per_s)}};
+    if (report.rate(m) > 0) {
+      row[m.decodes ? "weights_bytes_per_s" : "products_ops_per_s"] = Rounded(report.rate(m));
+    }
     all.push_back(std::move(row));
   }
   return boost::json::serialize(all) + "\n";
 }
 
+const char* NameOf(kernels::Precision precision) {
+  switch (precision) {
+    case kernels::Precision::kInt8:
+      return "int8";
+    case kernels::Precision::kBf16:
+      return "bf16";
+    case kernels::Precision::kF32:
+      break;
+  }
+  return "f32";
+}
+
 std::string Table(const Report& report) {
-  std::string out = "test               tokens/s        min        max   weights read\n";
+  std::string out = "test               tokens/s        min        max   of the limit\n";
   char line[160];
   for (const Measurement& m : report.tests) {
     std::snprintf(line, sizeof(line), "%-14s %12.2f %10.2f %10.2f", m.test.c_str(), m.median(),
                   m.least(), m.most());
     out += line;
-    if (m.decodes && report.bytes_per_token > 0) {
-      std::snprintf(line, sizeof(line), "   %5.1f GB/s = %.0f %%", report.read_rate(m) / 1e9,
-                    100 * report.read_rate(m) / report.bandwidth);
+    if (report.rate(m) > 0 && report.limit(m) > 0) {
+      std::snprintf(line, sizeof(line), "   %6.1f %s = %.0f %%", report.rate(m) / 1e9,
+                    m.decodes ? "GB/s" : "GOP/s", 100 * report.rate(m) / report.limit(m));
       out += line;
     }
     out += "\n";
   }
-  std::snprintf(
-      line, sizeof(line),
-      "%s, %zu threads, load %.0f ms, peak memory %.0f MB; this machine reads %.1f GB/s\n",
-      report.model.c_str(), report.n_threads, report.load_seconds * 1e3,
-      static_cast<double>(report.peak_bytes) / 1e6, report.bandwidth / 1e9);
-  return out + line;
-}
-
-/// Bytes of weights that every token reads; 0 when that is not one number: a mixture reads the
-/// experts that it chooses. A table that only embeds is read a row at a time.
-std::size_t BytesPerToken(const weights::Checkpoint& checkpoint) {
-  std::size_t bytes = 0, table = 0;
-  bool own_head = false;
-  for (const auto& [name, tensor] : checkpoint.tensors()) {
-    if (name.find("exps.") != name.npos || name.find(".experts.") != name.npos) return 0;
-    own_head = own_head || name.ends_with("lm_head.weight") || name == "output.weight";
-    const bool embeds = name.ends_with("embed_tokens.weight") || name == "token_embd.weight";
-    (embeds ? table : bytes) += tensor.bytes.size();
+  std::snprintf(line, sizeof(line),
+                "%s, %zu threads, load %.0f ms, peak memory %.0f MB; this machine reads %.1f GB/s",
+                report.model.c_str(), report.n_threads, report.load_seconds * 1e3,
+                static_cast<double>(report.peak_bytes) / 1e6, report.limits.bytes_per_s / 1e9);
+  out += line;
+  if (report.limits.operations_per_s > 0) {
+    std::snprintf(line, sizeof(line), " and reaches %.0f GOP/s in %s",
+                  report.limits.operations_per_s / 1e9, NameOf(report.work.precision));
+    out += line;
   }
-  return own_head ? bytes : bytes + table;
+  return out + "\n";
 }
 
 std::size_t Longest(const std::vector<std::size_t>& lengths) {
@@ -221,14 +231,14 @@ Status BenchGeneration(const GenerationBenchArguments& arguments, const AppConte
   report.model = found.files->path().filename().string();
   report.n_threads = pool->n_threads();
   report.load_seconds = load.count();
-  report.bytes_per_token = static_cast<double>(BytesPerToken(*found.files->checkpoint()));
+  report.work = WorkOf(*found.files->checkpoint(), found.options);
   Runner runner(*model, *backend);
   DepthBench bench(arguments, runner, context.stop);
   for (const std::size_t depth : arguments.depths) {
     LATTICE_TRY_VOID(bench.Run(depth, *store, report.tests));
   }
   report.peak_bytes = PeakBytes();  // before the buffer of the next line
-  report.bandwidth = MeasureReadBandwidth(*pool);
+  LATTICE_TRY(report.limits, MeasureLimits(*pool, report.work.precision, context));
   return Print(arguments.json ? Json(report) : Table(report));
 }
 

@@ -1,6 +1,6 @@
-#include "base/thread_pool.h"
-
 #include <benchmark/benchmark.h>
+
+#include "base/thread_pool.h"
 
 namespace lattice {
 namespace {

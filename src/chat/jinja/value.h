@@ -52,8 +52,8 @@ class Value {
 
   Value() = default;  ///< Undefined.
   template <typename T>
-  requires kIsAlternative<T, Data> Value(T value)
-      : data_(std::in_place_type<T>, std::move(value)) {}  // NOLINT: implicit
+  requires kIsAlternative<T, Data> Value(T value)  // NOLINT: implicit
+      : data_(std::in_place_type<T>, std::move(value)) {}
   static Value Str(std::string_view literal) { return Text(literal); }
   static Value MakeUndefined(std::string reason);
 
