@@ -113,6 +113,7 @@ Status Answer::Next(std::span<const float> logits) {
 
 Status Answer::End(FinishReason reason) {
   LATTICE_CHECK(!finish_);
+  StartWork();
   finish_ = reason;
   LATTICE_TRY(const auto stop, stream_.Finish(tail_));
   if (stop == decoding::TextStream::Stop::kString) finish_ = FinishReason::kStop;

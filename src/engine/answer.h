@@ -46,7 +46,7 @@ class Answer {
   ///
   /// logits  rows of the model's output for the last token, the vocabulary's at least.
   Status Next(std::span<const float> logits);
-  /// Ends the answer for a reason that is not in its tokens.
+  /// Ends the answer for a reason that is not in its tokens; no work need have been done.
   Status End(FinishReason reason);
 
   /// Gives `sink` what Next and End have brought since the last call.

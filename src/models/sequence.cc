@@ -224,18 +224,24 @@ Status Sequence::Reserve(std::size_t n) {
   Impl& own = *impl_;
   SequenceStore::Impl& store = own.store;
   if (n > store.pool.n_pages() * kPageTokens) return store.NoPages(PagesFor(n));
-  const std::size_t wanted = PagesFor(own.n_tokens + n);
-  const bool copy = own.MustCopyPage();
-  const std::size_t added = wanted > own.pages.size() ? wanted - own.pages.size() : 0;
-  if (added + (copy ? 1 : 0) > store.pool.n_free()) return store.NoPages(added + (copy ? 1 : 0));
-  if (copy) {
+  const std::size_t taken = PagesToReserve(n);
+  if (taken > store.pool.n_free()) return store.NoPages(taken);
+  if (own.MustCopyPage()) {
     std::uint32_t& page = own.pages[own.n_tokens / kPageTokens];
     const std::uint32_t shared = std::exchange(page, store.CopyPage(page));
     store.pool.Drop(shared);
   }
+  const std::size_t wanted = PagesFor(own.n_tokens + n);
   own.pages.reserve(wanted);
-  for (std::size_t i = 0; i < added; ++i) own.pages.push_back(store.pool.Take());
+  while (own.pages.size() < wanted) own.pages.push_back(store.pool.Take());
   return Ok();
+}
+
+std::size_t Sequence::PagesToReserve(std::size_t n) const {
+  if (HasRoom(n)) return 0;
+  const std::size_t wanted = PagesFor(impl_->n_tokens + n);
+  const std::size_t n_pages = impl_->pages.size();
+  return (wanted > n_pages ? wanted - n_pages : 0) + (impl_->MustCopyPage() ? 1 : 0);
 }
 
 bool Sequence::HasRoom(std::size_t n) const {

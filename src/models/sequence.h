@@ -78,6 +78,9 @@ class Sequence {
   /// the numbers; nothing has changed then.
   Status Reserve(std::size_t n);
 
+  /// How many free pages Reserve(n) takes.
+  std::size_t PagesToReserve(std::size_t n) const;
+
   /// An independent copy: whole pages are shared until one of the two writes, recurrent states are
   /// copied. kResourceExhausted.
   Result<std::unique_ptr<Sequence>> Fork() const;
