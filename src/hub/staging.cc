@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/disk_space.h"
 #include "base/files.h"
 #include "hub/folders.h"
 
@@ -63,14 +64,11 @@ Result<Staging> Staging::Open(const ModelCache& cache, const HubId& id,
 
 Status Staging::CheckSpace(std::uint64_t n_bytes) const {
   constexpr std::uint64_t kAir = std::uint64_t{64} << 20;
-  std::error_code code;
-  const fs::space_info space = fs::space(folder_, code);
-  if (code || space.available >= n_bytes + kAir) return Ok();  // unknown: writing will tell
-  return Error{ErrorCode::kResourceExhausted,
-               "the model needs " + std::to_string(n_bytes >> 20) + " MiB more, but the disk of " +
-                   folder_.string() + " has only " + std::to_string(space.available >> 20) +
-                   " MiB left (64 are kept free); make room or choose another folder with "
-                   "LATTICE_MODEL_CACHE"};
+  Status fits = CheckDiskSpace(folder_, n_bytes, kAir);
+  if (fits) return Ok();
+  Error error = std::move(fits).error();
+  error.message += "; make room, or choose another folder with LATTICE_MODEL_CACHE";
+  return error;
 }
 
 Result<CachedModel> Staging::Commit(CachedModel model, const ModelLock&) {

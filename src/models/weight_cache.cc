@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/atomic_file.h"
+#include "base/disk_space.h"
 
 namespace lattice::models {
 namespace {
@@ -42,28 +43,28 @@ std::uint64_t WeightCache::SizeBytes() const {
 Status WeightCache::MakeRoom(std::uint64_t n_bytes) const {
   std::error_code code;
   fs::create_directories(folder_, code);
-  const fs::space_info disk = code ? fs::space_info{} : fs::space(folder_, code);
   if (code) {
     return Error{ErrorCode::kResourceExhausted, folder_.string() + ": " + code.message()};
   }
+  LATTICE_TRY(DiskSpace disk, DiskSpaceOf(folder_));
   RemoveAbandonedFiles(folder_);
   std::vector<File> files = List();
-  std::uint64_t used = 0, available = disk.available;
+  std::uint64_t used = 0;
   for (const File& file : files) used += file.size;
   const std::uint64_t kept_free =
       std::min<std::uint64_t>(disk.capacity / 100 * limits_.free_percent, limits_.free_bytes);
   const auto fits = [&] {
     return n_bytes <= limits_.most_bytes && used <= limits_.most_bytes - n_bytes &&
-           available >= kept_free && n_bytes <= available - kept_free;
+           disk.Fits(n_bytes, kept_free);
   };
   // What room there would be without any file says whether it is worth removing one.
-  const bool can_fit = n_bytes <= limits_.most_bytes && available + used >= kept_free &&
-                       n_bytes <= available + used - kept_free;
+  const bool can_fit = n_bytes <= limits_.most_bytes &&
+                       DiskSpace{disk.capacity, disk.available + used}.Fits(n_bytes, kept_free);
   while (can_fit && !fits() && !files.empty()) {
     std::error_code gone;
     fs::remove(files.back().path, gone);
     used -= files.back().size;
-    available += files.back().size;
+    disk.available += files.back().size;
     files.pop_back();
   }
   if (fits()) return Ok();
