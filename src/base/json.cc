@@ -2,6 +2,7 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/stream_parser.hpp>
+#include <charconv>
 #include <cmath>
 #include <exception>
 #include <utility>
@@ -29,10 +30,47 @@ std::string_view KindName(const boost::json::value& value) {
   return "an unknown value";
 }
 
+/// The UTF-16 unit that an escape at `at` spells; absent for anything else.
+std::optional<unsigned> EscapedUnit(std::string_view text, std::size_t at) {
+  constexpr std::size_t kLength = 6;  // of "\\uXXXX"
+  if (at + kLength > text.size() || text[at] != '\\' || text[at + 1] != 'u') return std::nullopt;
+  unsigned unit = 0;
+  const char* const end = text.data() + at + kLength;
+  const auto [stop, code] = std::from_chars(text.data() + at + 2, end, unit, 16);
+  if (code != std::errc() || stop != end) return std::nullopt;
+  return unit;
+}
+
+bool IsHighHalf(unsigned unit) { return unit >= 0xD800 && unit < 0xDC00; }
+bool IsLowHalf(unsigned unit) { return unit >= 0xDC00 && unit < 0xE000; }
+
+/// Puts U+FFFD where half a pair stands alone: the same length, so that offsets stay. Absent when
+/// there is none.
+std::optional<std::string> MendHalves(std::string_view text) {
+  std::optional<std::string> mended;
+  std::size_t at = text.find('\\');
+  while (at < text.size()) {
+    std::size_t length = 2;
+    if (const auto unit = EscapedUnit(text, at)) {
+      const auto next = EscapedUnit(text, at + 6);
+      const bool pair = IsHighHalf(*unit) && next && IsLowHalf(*next);
+      if (!pair && (IsHighHalf(*unit) || IsLowHalf(*unit))) {
+        if (!mended) mended.emplace(text);
+        mended->replace(at, 6, "\\ufffd");
+      }
+      length = pair ? 12 : 6;
+    }
+    at = text.find('\\', at + length);
+  }
+  return mended;
+}
+
 }  // namespace
 
 Result<boost::json::value> ParseJson(std::string_view text, std::size_t max_depth) {
   try {
+    const std::optional<std::string> mended = MendHalves(text);
+    if (mended) text = *mended;
     boost::json::parse_options options;
     options.max_depth = max_depth;
     boost::json::stream_parser parser({}, options);

@@ -12,7 +12,8 @@
 namespace lattice {
 
 /// Parses one JSON document: UTF-8, at most `max_depth` levels, nothing after it. Of a repeated key
-/// the last value counts. kCorruptData with the byte offset otherwise. Never throws.
+/// the last value counts. An escaped half of a surrogate pair by itself, as programs write that cut
+/// texts anywhere, is U+FFFD. kCorruptData with the byte offset otherwise. Never throws.
 Result<boost::json::value> ParseJson(std::string_view text, std::size_t max_depth = 64);
 
 /// A JSON value and where it stands, so that every complaint names the key: "config.json:

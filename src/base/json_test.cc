@@ -13,6 +13,21 @@ TEST(JsonTest, RefusesWhatIsNotOneDocument) {
   }
 }
 
+TEST(JsonTest, AHalfOfASurrogatePairIsAReplacement) {
+  for (const auto& [json, text] : std::vector<std::pair<std::string, std::string>>{
+           {R"("\ud83d")", "\uFFFD"},
+           {R"("\ud83d\udc4d")", "\U0001F44D"},
+           {R"("a\udc4d\ud83d")", "a\uFFFD\uFFFD"},
+           {R"("\uD83D\ud83d\udc4d\n")", "\uFFFD\U0001F44D\n"},
+           {R"("\ud83dx\u0041")", "\uFFFDxA"},
+           {R"("\\ud83d")", "\\ud83d"}}) {
+    const auto value = ParseJson(json);
+    ASSERT_TRUE(value) << json << ": " << value.error().message;
+    EXPECT_EQ(value->get_string(), text) << json;
+  }
+  EXPECT_EQ(ParseJson(R"({"\ud83d": "\ud83d", x})").error().message.find("JSON at byte 21"), 0u);
+}
+
 TEST(JsonTest, DepthIsLimited) {
   const std::string deep = std::string(100000, '[');
   EXPECT_FALSE(ParseJson(deep).has_value());
