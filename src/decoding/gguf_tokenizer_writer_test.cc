@@ -24,8 +24,7 @@ struct Written {
   std::shared_ptr<const tokenizers::Tokenizer> source, back;
 };
 
-Result<Written> WriteAndRead(const weights::TestFolder& folder, std::string_view json,
-                             std::size_t vocab,
+Result<Written> WriteAndRead(const TestFolder& folder, std::string_view json, std::size_t vocab,
                              std::vector<std::pair<std::string, std::string>> special = {},
                              std::vector<TokenId> stops = {}) {
   Written out;
@@ -60,7 +59,7 @@ TEST_P(RealTokenizerTest, EveryRowIsEqual) {
   std::error_code ignored;
   if (!values) GTEST_SKIP() << "no reference values: set LATTICE_REFERENCE_FIXTURES";
   if (!fs::exists(file, ignored)) GTEST_SKIP() << "no " << file << ": set LATTICE_TEST_MODELS";
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const std::string json = ReadFile(file, std::size_t{1} << 28).value();
   const auto written = WriteAndRead(folder, json, 0, {{"bos_token", bos}});
   ASSERT_TRUE(written) << written.error().message;
@@ -97,7 +96,7 @@ std::string TinyJson() {
 }
 
 TEST(GgufTokenizerWriterTest, AsManyTokensAsRows) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto longer = WriteAndRead(folder, TinyJson(), 800);
   ASSERT_TRUE(longer) << longer.error().message;
   const auto strings = longer->file->gguf()->GetStrings("tokenizer.ggml.tokens").value();
@@ -109,7 +108,7 @@ TEST(GgufTokenizerWriterTest, AsManyTokensAsRows) {
 }
 
 TEST(GgufTokenizerWriterTest, SpecialIdsAndStops) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto written = WriteAndRead(
       folder, TinyJson(), 0, {{"eos_token", "<|im_end|>"}, {"pad_token", "<|endoftext|>"}}, {2, 0});
   ASSERT_TRUE(written) << written.error().message;
@@ -122,7 +121,7 @@ TEST(GgufTokenizerWriterTest, SpecialIdsAndStops) {
 }
 
 TEST(GgufTokenizerWriterTest, RefusesWhatHasNoName) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   std::string json = TinyJson();
   const std::size_t at = json.find("\\\\p{N}");
   ASSERT_NE(at, std::string::npos);

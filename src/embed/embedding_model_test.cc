@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/test_folder.h"
 #include "embed/test_fakes.h"
-#include "embed/test_folder.h"
 #include "weights/safetensors_writer.h"
 
 namespace lattice::embed {

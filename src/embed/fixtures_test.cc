@@ -12,9 +12,9 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/test_folder.h"
 #include "embed/embedding_model.h"
 #include "embed/test_fakes.h"
-#include "embed/test_folder.h"
 #include "weights/checkpoint.h"
 
 namespace lattice::embed {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/test_folder.h"
 #include "embed/known_models.h"
-#include "embed/test_folder.h"
 
 namespace lattice::embed {
 namespace {

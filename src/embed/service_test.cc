@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_folder.h"
 #include "embed/test_fakes.h"
-#include "embed/test_folder.h"
 
 namespace lattice::embed {
 namespace {

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "base/mapped_file.h"
+#include "base/test_folder.h"
 #include "hub/model_lock.h"
-#include "hub/test_folder.h"
 
 namespace lattice::hub {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "hub/test_folder.h"
+#include "base/test_folder.h"
 
 namespace lattice::hub {
 namespace {

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <thread>
 
+#include "base/test_folder.h"
 #include "hub/file_paths.h"
 #include "hub/process.h"
-#include "hub/test_folder.h"
 
 namespace lattice::hub {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "base/test_folder.h"
 #include "hub/hub.h"
-#include "hub/test_folder.h"
 #include "hub/test_hub.h"
 
 namespace lattice::hub {

@@ -5,9 +5,9 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "base/test_folder.h"
 #include "hub/hub.h"
 #include "hub/staging.h"
-#include "hub/test_folder.h"
 #include "hub/test_hub.h"
 
 namespace lattice::hub {

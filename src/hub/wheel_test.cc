@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/files.h"
-#include "hub/test_folder.h"
+#include "base/test_folder.h"
 #include "hub/test_hub.h"
 
 namespace lattice::hub {

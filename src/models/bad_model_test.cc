@@ -135,7 +135,7 @@ TEST(BadModelTest, WrongConfigsAreRefusedByName) {
   for (const ConfigCase& c : kConfigCases) {
     EditableModel model(c.fixture);
     Edit(model.config, c.key, c.value);
-    const weights::TestFolder folder;
+    const TestFolder folder;
     model.Write(folder);
     const Error error = LoadError(folder.path());
     const std::string what = std::string(c.fixture) + " " + c.key + " = " + c.value;
@@ -147,7 +147,7 @@ TEST(BadModelTest, WrongConfigsAreRefusedByName) {
 
 TEST(BadModelTest, BrokenConfigFilesAreRefused) {
   for (const char* text : {"", "{", "[]", "null", "{\"model_type\": \"bert\"} x", "\xff\xfe"}) {
-    const weights::TestFolder folder;
+    const TestFolder folder;
     folder.Write("config.json", text);
     EXPECT_EQ(LoadError(folder.path()).code, kCorrupt) << text;
   }
@@ -261,7 +261,7 @@ TEST(BadModelTest, WrongWeightsAreRefusedByName) {
   for (const WeightCase& c : WeightCases()) {
     EditableModel model(c.fixture);
     c.edit(model);
-    const weights::TestFolder folder;
+    const TestFolder folder;
     model.Write(folder);
     const Error error = LoadError(folder.path());
     EXPECT_EQ(error.code, c.code) << c.name << " gave: " << error.message;
@@ -274,7 +274,7 @@ TEST(BadModelTest, WrongWeightsAreRefusedByName) {
 
 TEST(BadModelTest, MissingOrCutWeightFilesAreRefused) {
   EditableModel model("bert");
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.WriteConfig(folder);
   EXPECT_EQ(LoadError(folder.path()).code, ErrorCode::kNotFound);
   model.Write(folder);
@@ -294,7 +294,7 @@ TEST_P(BadNumbersTest, NonFiniteWeightsLoadAndRun) {
   for (auto& [name, tensor] : model.tensors) {
     std::memcpy(tensor.bytes.data(), &bad[next++ % std::size(bad)], sizeof(float));
   }
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.Write(folder);
   LoadedModel loaded(folder.path());
   PackedTexts texts;

@@ -120,7 +120,7 @@ TEST_P(GeneratorBitsTest, AfterTruncation) {
 }
 
 TEST_P(GeneratorBitsTest, AfterAJourneyThroughAFile) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto file = folder.path() / "saved";
   const Ids start(ids_.begin(), ids_.begin() + 77);
   {
@@ -139,7 +139,7 @@ TEST_P(GeneratorBitsTest, AfterAJourneyThroughAFile) {
 }
 
 TEST_P(GeneratorBitsTest, OtherModelsRefuseTheFile) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto file = folder.path() / "saved";
   Generator generator(folder_);
   const auto sequence = generator.store->New();

@@ -19,7 +19,7 @@ Ids SomeIds() {
 }
 
 std::vector<float> LogitsOf(const EditableModel& model, const Ids& ids = SomeIds()) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.Write(folder);
   Generator generator(folder.path());
   const auto sequence = generator.store->New();
@@ -100,7 +100,7 @@ TEST(GeneratorVariantsTest, AWrapperWithoutItsTextModelIsRefused) {
   EditableModel model("llama");
   model.config["model_type"] = "mistral3";
   model.config["architectures"] = json::array{"Mistral3ForConditionalGeneration"};
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.Write(folder);
   ThreadPool pool(1);
   const auto backend = kernels::MakeCpuBackend(pool, CpuFeatures::Detect());

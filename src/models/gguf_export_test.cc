@@ -40,7 +40,7 @@ std::vector<float> LogitsOf(const fs::path& path) {
 }
 
 void ExpectTheSame(const fs::path& folder, float tolerance) {
-  const weights::TestFolder scratch;
+  const TestFolder scratch;
   const Status written = WriteFile(folder, scratch.path() / "model.gguf");
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_LE(Distance(LogitsOf(scratch.path() / "model.gguf"), LogitsOf(folder)), tolerance);
@@ -60,13 +60,13 @@ INSTANTIATE_TEST_SUITE_P(Families, GgufExportTest,
 TEST(GgufExportTest, Gemma3MeansTheSame) {
   EditableModel model("gemma3");
   model.config["query_pre_attn_scalar"] = 32;  // the heads' size, which such files assume
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.Write(folder);
   ExpectTheSame(folder.path(), 2e-5f);
 }
 
 void ExpectRefused(const EditableModel& model, ErrorCode code, std::string_view part) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.Write(folder);
   std::shared_ptr<const ModelFiles> files;
   const auto made = Export(folder.path(), files);

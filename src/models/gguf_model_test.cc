@@ -23,7 +23,7 @@ std::vector<float> LogitsOf(const std::filesystem::path& path) {
 }
 
 std::vector<float> LogitsOf(const GgufVersion& version) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   version.Write(folder.path() / "model.gguf");
   return LogitsOf(folder.path() / "model.gguf");
 }
@@ -68,7 +68,7 @@ TEST(GgufModelTest, Gemma3MeansTheSame) {
   const auto got = LogitsOf(version);
   EditableModel fixture("gemma3");  // Files have no place for this one: it is the heads' size.
   fixture.config["query_pre_attn_scalar"] = 32;
-  const weights::TestFolder folder;
+  const TestFolder folder;
   fixture.Write(folder);
   EXPECT_TRUE(SameBits(got, LogitsOf(folder.path())));
 }
@@ -222,7 +222,7 @@ TEST(GgufModelTest, WrongMetadataIsRefusedByName) {
   for (const auto& c : cases) {
     GgufVersion version = Llama();
     c.edit(version);
-    const weights::TestFolder folder;
+    const TestFolder folder;
     const auto file = folder.path() / "model.gguf";
     version.Write(file);
     const auto model = LoadModel(file, *backend, LoadOptions{});

@@ -24,7 +24,7 @@ Ids SomeIds() {
 
 void ExpectSame(const EditableModel& model, const PlainDecoder::Options& options,
                 const char* what) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.Write(folder);
   Generator generator(folder.path());
   const auto sequence = generator.store->New();

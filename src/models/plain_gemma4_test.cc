@@ -76,7 +76,7 @@ void AddMixtures(EditableModel& model, std::size_t n_experts, std::size_t n_used
 }
 
 std::vector<float> LogitsOf(const EditableModel& model) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.Write(folder);
   Generator generator(folder.path());
   const auto sequence = generator.store->New();

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/cpu_features.h"
+#include "base/files.h"
 #include "base/thread_pool.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/page_pool.h"
@@ -202,7 +203,7 @@ TEST_P(SequenceTest, TruncationForgetsTheRest) {
 }
 
 TEST_P(SequenceTest, FilesBringThemBack) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto file = folder.path() / "saved";
   Reader reader(GetParam(), 640, KvType::kF16);
   const auto sequence = reader.store().New();
@@ -227,7 +228,7 @@ TEST_P(SequenceTest, FilesBringThemBack) {
 
 /// Neither what others wrote into the same pages, nor what was cut off, is seen in a file.
 TEST_P(SequenceTest, FilesHoldNothingOfOthers) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   Reader clean(GetParam()), used(GetParam());
   const auto bytes_of = [&](Reader& reader, const char* name) {
     auto sequence = reader.store().New();

@@ -23,7 +23,7 @@ Result<Session> Parse(const std::string& bytes) {
 
 /// A file of two layers with its checksum.
 std::string ValidFile() {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto path = folder.path() / "session";
   auto writer = SessionWriter::Create(path, {kernels::KvType::kQ8, 77, "fingerprint", 2}).value();
   EXPECT_TRUE(writer.BeginLayer(5));
@@ -48,7 +48,7 @@ TEST(SessionFileTest, WhatIsWrittenIsRead) {
 }
 
 TEST(SessionFileTest, NothingAppearsBeforeItIsFinished) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   {
     auto writer = SessionWriter::Create(folder.path() / "session", {}).value();
     EXPECT_TRUE(writer.BeginLayer(3));

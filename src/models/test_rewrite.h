@@ -52,10 +52,10 @@ struct EditableModel {
     WidenToF32(tensor.dtype, tensor.bytes, values);
     return values;
   }
-  void WriteConfig(const weights::TestFolder& folder) const {
+  void WriteConfig(const TestFolder& folder) const {
     folder.Write("config.json", boost::json::serialize(config));
   }
-  void Write(const weights::TestFolder& folder) const {
+  void Write(const TestFolder& folder) const {
     WriteConfig(folder);
     std::vector<weights::TensorSpec> specs;
     for (const auto& [name, tensor] : tensors) specs.push_back({name, tensor.dtype, tensor.shape});

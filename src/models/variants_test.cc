@@ -33,7 +33,7 @@ PackedTexts SomeTexts(std::size_t vocab) {
 }
 
 std::vector<float> ForwardOf(const EditableModel& model) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.Write(folder);
   LoadedModel loaded(folder.path());
   return loaded.Forward(SomeTexts(loaded.model->info().vocab).batch());
@@ -140,7 +140,7 @@ TEST(VariantsTest, DecoderClassifierScoresTheLastRow) {
   model.Add("score.weight", {2, 64}, score);
   const auto states = ForwardOf(model);
   model.config["architectures"] = json::array{"Qwen3ForSequenceClassification"};  // two labels
-  const weights::TestFolder folder;
+  const TestFolder folder;
   model.Write(folder);
   LoadedModel loaded(folder.path());
   const PackedTexts texts = SomeTexts(768);
@@ -183,7 +183,7 @@ TEST(VariantsTest, ModernBertClassifierScoresTheFirstRowOrTheMean) {
   const PackedTexts texts = SomeTexts(768);
   for (const char* pooling : {"cls", "mean"}) {
     model.config["classifier_pooling"] = pooling;
-    const weights::TestFolder folder;
+    const TestFolder folder;
     model.Write(folder);
     LoadedModel loaded(folder.path());
     const auto got = loaded.Classify(texts.batch());

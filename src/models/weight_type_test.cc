@@ -80,7 +80,7 @@ bool Same(const Loaded& a, const Loaded& b) {
 class WeightTypeTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(WeightTypeTest, EqualsAFileOfThatTypeBitForBit) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto floats = folder.path() / "floats.gguf", blocks = folder.path() / "blocks.gguf";
   Floats(GetParam()).Write(floats);
   const Loaded plain = Read(floats, {});
@@ -109,7 +109,7 @@ TEST_P(WeightTypeTest, EqualsAFileOfThatTypeBitForBit) {
 }
 
 TEST_P(WeightTypeTest, AFileOfThatTypeIsTakenAndOneOfAnotherIsNot) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto file = folder.path() / "model.gguf";
   GgufVersion version = Floats(GetParam());
   ASSERT_TRUE(QuantiseByHand(GetParam(), Dtype::kQ5_0, version.model()));
@@ -126,7 +126,7 @@ TEST_P(WeightTypeTest, AFileOfThatTypeIsTakenAndOneOfAnotherIsNot) {
 INSTANTIATE_TEST_SUITE_P(TiedAndNot, WeightTypeTest, testing::Values("qwen3", "qwen2"));
 
 TEST(PackedWeightsTest, StartsWithAFileOfPackedWeightsGiveTheSameBits) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto file = folder.path() / "model.gguf", packed = folder.path() / "packed";
   GgufVersion version = Floats("qwen3");
   ASSERT_TRUE(QuantiseByHand("qwen3", Dtype::kQ4_0, version.model()));
@@ -150,7 +150,7 @@ TEST(PackedWeightsTest, StartsWithAFileOfPackedWeightsGiveTheSameBits) {
 }
 
 TEST(PackedWeightsTest, DamagedFilesAreMadeAnew) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto file = folder.path() / "model.gguf", packed = folder.path() / "packed";
   GgufVersion version = Floats("qwen3");
   ASSERT_TRUE(QuantiseByHand("qwen3", Dtype::kQ8_0, version.model()));
@@ -167,7 +167,7 @@ TEST(PackedWeightsTest, DamagedFilesAreMadeAnew) {
 }
 
 TEST(PackedWeightsTest, FloatsAreNotPacked) {
-  const weights::TestFolder folder;
+  const TestFolder folder;
   const auto file = folder.path() / "model.gguf", packed = folder.path() / "packed";
   Floats("qwen3").Write(file);
   Read(file, {.weight_cache = packed});

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/files.h"
 #include "weights/checkpoint.h"
 #include "weights/safetensors_header.h"
 #include "weights/test_files.h"

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "base/files.h"
 #include "weights/safetensors_writer.h"
 #include "weights/test_files.h"
 

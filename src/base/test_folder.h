@@ -9,30 +9,33 @@
 
 #include "lattice/check.h"
 
-namespace lattice::embed {
+namespace lattice {
 
 /// A temporary folder of one test, with files that the test writes.
 class TestFolder {
  public:
   TestFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "lattice-embed-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "lattice-test-XXXXXX").string();
     LATTICE_CHECK(mkdtemp(name.data()) != nullptr);
     path_ = name;
   }
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
   ~TestFolder() {
-    std::error_code code;
-    std::filesystem::remove_all(path_, code);
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
   }
 
   const std::filesystem::path& path() const { return path_; }
 
-  void Write(const std::string& name, std::string_view content) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream file(path_ / name, std::ios::binary);
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    LATTICE_CHECK(file.good());
+  /// Folders in `name` are made. Returns the file's path.
+  std::filesystem::path Write(std::string_view name, std::string_view content) const {
+    const std::filesystem::path file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream out(file, std::ios::binary);
+    out.write(content.data(), static_cast<std::streamsize>(content.size()));
+    LATTICE_CHECK(out.good());
+    return file;
   }
   /// Copies all files of `folder` into this one.
   void CopyFrom(const std::filesystem::path& folder) const {
@@ -45,4 +48,4 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace lattice::embed
+}  // namespace lattice
