@@ -176,6 +176,12 @@ std::vector<Case> Cases() {
       {"BertProcessingWithoutCls",
        With(R"("post_processor": {"type": "BertProcessing", "sep": ["b", 2]})"), kCorruptData,
        "'cls'"},
+      {"StrideOfAWholeWindow", With(R"("truncation": {"max_length": 5, "stride": 3},
+               "post_processor": {"type": "BertProcessing", "cls": ["a", 1], "sep": ["b", 2]})"),
+       kCorruptData, "truncation.stride: 3"},
+      {"StrideNegative", With(R"("truncation": {"max_length": 5, "stride": -1})"), kCorruptData,
+       "truncation.stride"},
+      {"TruncationIsNumber", With(R"("truncation": 5)"), kCorruptData, "truncation"},
       {"UnknownDecoder", With(R"("decoder": {"type": "Ouija"})"), kUnsupported, "'Ouija'"},
   };
 }
@@ -304,6 +310,16 @@ TEST(OddJsonTest, ACharMapThatPointsOutsideItselfChangesNothing) {
       "a");
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_EQ(*decoded, "a");
+}
+
+TEST(OddJsonTest, WindowsOfAFileDoNotCutTexts) {
+  const auto decoded = EncodeAndDecode(
+      FileWith(R"({"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}})",
+               R"("truncation": {"max_length": 3, "stride": 2, "strategy": "LongestFirst"},
+                  "pre_tokenizer": {"type": "Whitespace"})"),
+      "a a a a a");
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(*decoded, "a a a a a");
 }
 
 TEST(OddJsonTest, TokensMayHoldControlCharacters) {

@@ -215,6 +215,23 @@ TEST(PipelineTest, IllFormedTextIsReadAsReplacementCharacters) {
   }
 }
 
+TEST(PipelineTest, ByteTokensAreDecodedAsSuchWhateverTheFileSays) {
+  const std::string model = R"("model": {"type": "BPE", "merges": [],
+      "vocab": {"Hello": 0, "Ġworld": 1, "ð": 2, "Ł": 3, "ĺ": 4, "Ģ": 5}}})";
+  for (const char* decoder :
+       {"null", R"({"type": "Metaspace", "replacement": "▁"})", R"({"type": "ByteLevel"})",
+        R"({"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]})"}) {
+    for (const char* pre : {R"({"type": "ByteLevel", "add_prefix_space": false})",
+                            R"({"type": "Sequence", "pretokenizers": [{"type": "Digits"},
+                                {"type": "ByteLevel", "add_prefix_space": false}]})"}) {
+      const auto tokenizer = Load(R"({"pre_tokenizer": )" + std::string(pre) +
+                                  ", \"decoder\": " + decoder + ", " + model);
+      EXPECT_EQ(tokenizer->Decode(Ids{0, 1, 2, 3, 4, 5}, false).value(), "Hello world\U0001F600")
+          << decoder;
+    }
+  }
+}
+
 TEST(PipelineTest, DecodeRefusesIdsOutsideTheVocabulary) {
   const auto tokenizer = Load(kByteLevel);
   const auto outside = tokenizer->Decode(Ids{5}, false);
