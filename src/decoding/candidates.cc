@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "decoding/best_first.h"
 #include "decoding/exp_sum.h"
 #include "lattice/check.h"
 
@@ -16,6 +17,9 @@ namespace {
 // Inner loops have this fixed length, so that they become vector code.
 constexpr std::size_t kBlock = 64;
 constexpr std::size_t kLanes = 8;
+
+// What a filter by probability looks at first.
+constexpr std::size_t kFew = 64;
 
 bool AnyAbove(const float* block, float threshold) {
   std::uint32_t any = 0;
@@ -167,7 +171,7 @@ double Candidates::SumExpAll(float max) const {
 
 void Candidates::Sort() {
   if (is_sorted_) return;
-  std::ranges::sort(list_, IsBetter);
+  SortBestFirst(list_, scratch_);
   is_sorted_ = true;
 }
 
@@ -226,14 +230,17 @@ void Candidates::KeepTopP(float p) {
     list_.resize(std::min(n_needed(), list_.size()));
     return;
   }
-  // A few best tokens are usually enough: more are ranked only when they are not.
-  for (std::size_t k = 64;; k *= 4) {
-    SelectTop(row_, k, list_);
-    const std::size_t n = n_needed();
-    if (n > list_.size() && k < row_.size()) continue;
-    list_.resize(std::min(n, list_.size()));
-    break;
+  // A few best tokens are usually enough: more are ranked only when they are not, and all of them
+  // only if rounding wants it.
+  SelectTop(row_, kFew, list_);
+  std::size_t n = n_needed();
+  for (const double mass : {goal, static_cast<double>(kInfinity)}) {
+    if (n <= list_.size()) break;
+    SelectMass(row_, max, mass, list_);
+    SortBestFirst(list_, scratch_);
+    n = n_needed();
   }
+  list_.resize(std::min(n, list_.size()));
   is_list_ = is_sorted_ = true;
 }
 

@@ -95,6 +95,7 @@ class Candidates {
   std::vector<Candidate> list_;  // if is_list_
   bool is_list_ = false;
   bool is_sorted_ = false;  // list_, best first
+  std::vector<Candidate> scratch_;
   struct Keyed {
     float key;
     Candidate candidate;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "decoding/best_first.h"
 #include "decoding/exp_sum.h"
 #include "decoding/test_rows.h"
 
@@ -185,6 +186,78 @@ TEST(CandidatesTest, SelectTopEqualsASort) {
       for (std::size_t i = 0; i < top.size(); ++i) EXPECT_EQ(top[i].id, ranked[i]) << n << " " << k;
     }
   }
+}
+
+// Ties, both zeros, steps of one, and the whole range of floats.
+std::vector<std::vector<float>> RowsToRank() {
+  std::vector<std::vector<float>> rows;
+  for (const float deviation : {1e-3f, 0.5f, 3.0f, 40.0f, 1e36f}) {
+    rows.push_back(RandomRow(9, 20000, deviation));
+    rows.push_back(rows.back());
+    for (float& x : rows.back()) x = std::round(x);
+  }
+  rows.emplace_back(20000, 0.0f);
+  for (std::size_t i = 0; i < rows.back().size(); i += 3) rows.back()[i] = -0.0f;
+  return rows;
+}
+
+TEST(CandidatesTest, LongListsAreSortedAsShortOnes) {
+  for (const std::vector<float>& row : RowsToRank()) {
+    std::vector<Candidate> list, want, scratch;
+    for (std::size_t i = row.size(); i-- > 0;) list.push_back({row[i], static_cast<TokenId>(i)});
+    want = list;
+    std::ranges::sort(want, IsBetter);
+    SortBestFirst(list, scratch);
+    for (std::size_t i = 0; i < want.size(); ++i) ASSERT_EQ(list[i].id, want[i].id) << i;
+  }
+}
+
+TEST(CandidatesTest, TopPOfFlatRowsIsThatOfASort) {
+  for (const std::vector<float>& row : RowsToRank()) {
+    const float max = MaxOf(row);
+    for (const float p : {0.01f, 0.3f, 0.9f, 0.95f, 0.9999f, 0.9999999f, 1.0f}) {
+      std::vector<Candidate> want;
+      for (std::size_t i = 0; i < row.size(); ++i)
+        want.push_back({row[i], static_cast<TokenId>(i)});
+      std::ranges::sort(want, IsBetter);
+      const double goal = static_cast<double>(p) * SumExp(row, max);
+      double sum = 0;
+      std::size_t n = 0;
+      for (; n < want.size() && (n == 0 || sum < goal); ++n) {
+        sum += static_cast<double>(ExpNonPositive(want[n].logit - max));
+      }
+      want.resize(n);
+      Candidates candidates;
+      candidates.Assign(row);
+      candidates.KeepTopP(p);
+      const std::vector<Candidate> left = candidates.List();
+      ASSERT_EQ(left.size(), want.size()) << p;
+      for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(left[i].id, want[i].id) << p << " " << i;
+    }
+  }
+}
+
+TEST(CandidatesTest, SelectedMassIsEnoughAndLittleMore) {
+  std::vector<float> row = RandomRow(3, 30000, 0.5f);
+  row[17] = -INFINITY;
+  const float max = MaxOf(row);
+  const double total = SumExp(row, max);
+  std::vector<Candidate> out;
+  for (const double share : {0.1, 0.5, 0.95}) {
+    SelectMass(row, max, share * total, out);
+    double sum = 0;
+    float least = max;
+    for (const Candidate& candidate : out) {
+      sum += static_cast<double>(ExpNonPositive(candidate.logit - max));
+      least = std::min(least, candidate.logit);
+    }
+    EXPECT_GE(sum, share * total);
+    EXPECT_LT(sum, (share + 0.05) * total);
+    const auto n_at_least = std::ranges::count_if(row, [&](float x) { return x >= least; });
+    EXPECT_EQ(static_cast<std::size_t>(n_at_least), out.size());
+  }
+  SelectMass(row, max, INFINITY, out);
+  EXPECT_EQ(out.size(), row.size() - 1);
 }
 
 TEST(CandidatesTest, ExpIsAccurate) {
