@@ -12,7 +12,7 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
   explicit AlignedBuffer(std::size_t size_bytes);
-  /// All zeros, in pages of its own: the system gives memory only where it is written to.
+  /// All zeros, in pages of its own, huge where they fit: given by the system where written to.
   static AlignedBuffer Zeroed(std::size_t size_bytes);
   AlignedBuffer(AlignedBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
