@@ -11,6 +11,16 @@ namespace {
 
 constexpr std::size_t kTileRows = 6;
 
+// Calls f(0) to f(n - 1) with numbers that the compiler knows from the start: it keeps an array in
+// registers only if no loop indexes it.
+template <std::size_t n, typename F>
+[[gnu::always_inline]] inline void Unrolled(const F& f) {
+  if constexpr (n > 0) {
+    Unrolled<n - 1>(f);
+    f(n - 1);
+  }
+}
+
 // How far ahead of its use a stream from memory is asked for.
 constexpr std::size_t kAheadBytes = 4096, kLineBytes = 64;
 
@@ -44,28 +54,30 @@ struct ProductArgs {
 
 template <std::size_t R, std::size_t V, typename Panel>
 inline void ProductTile(const ProductArgs<Panel>& args, std::size_t row, std::size_t col) {
-  const float* x = args.x + row * args.x_stride;
-  float* y = args.y + row * args.y_stride + col;
+  const std::size_t x_stride = args.x_stride, y_stride = args.y_stride, depth = args.depth;
+  const float* x = args.x + row * x_stride;
+  float* y = args.y + row * y_stride + col;
+  const Panel panel = args.panel;
   Vec sum[R][V];
-  for (std::size_t r = 0; r < R; ++r) {
-    for (std::size_t v = 0; v < V; ++v) {
-      sum[r][v] = args.scale == nullptr
-                      ? Set1(0.0f)
-                      : Mul(Load(y + r * args.y_stride + v * kLanes), Set1(args.scale[row + r]));
-    }
+  if (args.scale == nullptr) {
+    Unrolled<R * V>([&](std::size_t i) { sum[i / V][i % V] = Set1(0.0f); });
+  } else {
+    const float* scale = args.scale + row;
+    Unrolled<R * V>([&](std::size_t i) {
+      sum[i / V][i % V] = Mul(Load(y + i / V * y_stride + i % V * kLanes), Set1(scale[i / V]));
+    });
   }
-  for (std::size_t d = 0; d < args.depth; ++d) {
-    args.panel.Prefetch(d, col);
+  for (std::size_t d = 0; d < depth; ++d) {
+    panel.Prefetch(d, col);
     Vec w[V];
-    for (std::size_t v = 0; v < V; ++v) w[v] = args.panel.At(d, col + v * kLanes);
-    for (std::size_t r = 0; r < R; ++r) {
-      const Vec factor = Set1(x[r * args.x_stride + d]);
-      for (std::size_t v = 0; v < V; ++v) sum[r][v] = Fma(factor, w[v], sum[r][v]);
-    }
+    Unrolled<V>([&](std::size_t v) { w[v] = panel.At(d, col + v * kLanes); });
+    Unrolled<R>([&](std::size_t r) {
+      const Vec factor = Set1(x[r * x_stride + d]);
+      Unrolled<V>([&](std::size_t v) { sum[r][v] = Fma(factor, w[v], sum[r][v]); });
+    });
   }
-  for (std::size_t r = 0; r < R; ++r) {
-    for (std::size_t v = 0; v < V; ++v) Store(y + r * args.y_stride + v * kLanes, sum[r][v]);
-  }
+  Unrolled<R * V>(
+      [&](std::size_t i) { Store(y + i / V * y_stride + i % V * kLanes, sum[i / V][i % V]); });
 }
 
 template <std::size_t V, typename Panel>
