@@ -1,6 +1,6 @@
 #include "kernels/cpu/simd/vec_avx512.inl"
 // Vec comes first.
-#include "kernels/cpu/attention/transpose_avx512.inl"
+#include "kernels/cpu/simd/transpose_avx512.inl"
 
 namespace lattice::kernels {
 namespace {

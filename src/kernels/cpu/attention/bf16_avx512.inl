@@ -3,7 +3,7 @@
 // Pairs of bf16 in slots of 32 bits, and the softmax of the rows that round to them. Included by
 // ISA files only, after vec_avx512.inl.
 
-#include "kernels/cpu/attention/transpose_avx512.inl"
+#include "kernels/cpu/simd/transpose_avx512.inl"
 
 namespace lattice::kernels {
 namespace {

@@ -6,6 +6,8 @@ constexpr std::size_t kTileVecs = 1;
 }  // namespace
 }  // namespace lattice::kernels
 
+#include "kernels/cpu/delta_net/columns.inl"
+// Both come before the body.
 #include "kernels/cpu/delta_net/body.inl"
 
 namespace lattice::kernels {

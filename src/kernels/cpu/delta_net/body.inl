@@ -1,4 +1,4 @@
-// Included by each instruction set's file, after its Vec and kTileVecs.
+// Included by each instruction set's file, after its Vec, kTileVecs and WriteColumns.
 //
 // With S the state at the last multiple of kChunkRows, and decay(j, t) = exp(g_{j+1} + ... + g_t):
 //   u_t = beta_t (v_t - decay(start, t) S^T k_t - sum_{j < t} decay(j, t) (k_j . k_t) u_j)
@@ -23,8 +23,10 @@ inline Vec LoadUpTo(const float* p, std::size_t n) {
 
 inline Vec Silu(Vec x) { return Mul(x, Sigmoid(x)); }
 
-void Convolve(const ConvArgs& args) {
-  float* fresh = args.window + (args.taps - 1 + args.first) * args.padded;
+// The last inputs of a full chunk come before the next.
+void ConvolveAny(const ConvArgs& args) {
+  const std::size_t before = args.taps - 1;
+  float* fresh = args.window + (before + args.first) * args.padded;
   for (std::size_t t = 0; t < args.n; ++t) {
     for (std::size_t c = 0; c < args.padded; c += kLanes) {
       Store(fresh + t * args.padded + c, LoadUpTo(args.x + t * args.x_stride + c, args.dim - c));
@@ -41,7 +43,43 @@ void Convolve(const ConvArgs& args) {
       Store(args.out + t * args.padded + c, Silu(sum));
     }
   }
+  if (args.first + args.n < kChunkRows) return;
+  for (std::size_t i = 0; i < before * args.padded; i += kLanes) {
+    Store(args.window + i, Load(args.window + kChunkRows * args.padded + i));
+  }
 }
+
+// The same with the last inputs in registers; a full chunk leaves no more than those.
+template <std::size_t kTaps>
+void ConvolveTaps(const ConvArgs& args) {
+  const std::size_t padded = args.padded;
+  const bool full = args.first + args.n == kChunkRows;
+  for (std::size_t c = 0; c < padded; c += kLanes) {
+    const std::size_t left = args.dim - c;
+    const float* x = args.x + c;
+    float* window = args.window + c;
+    float* fresh = window + (args.first + kTaps - 1) * padded;
+    float* out = args.out + c;
+    Vec tap[kTaps], input[kTaps];  // Inputs: newest last.
+    Unrolled<kTaps>([&](std::size_t j) {
+      tap[j] = LoadUpTo(args.taps_of + j * args.taps_stride + c, left);
+      if (j > 0) input[j] = Load(window + (args.first + j - 1) * padded);
+    });
+    for (std::size_t t = 0; t < args.n; ++t) {
+      Unrolled<kTaps - 1>([&](std::size_t j) { input[j] = input[j + 1]; });
+      input[kTaps - 1] = LoadUpTo(x + t * args.x_stride, left);
+      if (!full) Store(fresh + t * padded, input[kTaps - 1]);
+      Vec sum = Set1(0.0f);
+      Unrolled<kTaps>([&](std::size_t j) { sum = Fma(tap[j], input[j], sum); });
+      Store(out + t * padded, Silu(sum));
+    }
+    if (full) {
+      Unrolled<kTaps - 1>([&](std::size_t j) { Store(window + j * padded, input[j + 1]); });
+    }
+  }
+}
+
+void Convolve(const ConvArgs& args) { args.taps == 4 ? ConvolveTaps<4>(args) : ConvolveAny(args); }
 
 // x *= factor / sqrt(sum of squares + 1e-6).
 inline void UnitLength(float* x, std::size_t padded, float factor) {
@@ -68,13 +106,20 @@ struct ChunkKeys {
 void Keys(const KeysArgs& args) {
   const float query_scale = 1.0f / Sqrt(static_cast<float>(args.key_dim));
   for (std::size_t t = 0; t < args.n; ++t) {
-    float* key = args.rows + t * args.padded;
-    UnitLength(key, args.padded, 1.0f);
-    UnitLength(key + args.n * args.padded, args.padded, query_scale);
+    UnitLength(args.rows + t * args.padded, args.padded, 1.0f);
+    UnitLength(args.rows + (args.n + t) * args.padded, args.padded, query_scale);
+  }
+  for (std::size_t t = 0; t < args.n;) {
+    const float* key = args.rows + t * args.padded;
     const std::size_t row = args.first + t;
-    float* column = args.chunk_keys + row / kLanes * args.key_dim * kLanes + row % kLanes;
-    for (std::size_t d = 0; d < args.key_dim; ++d) {
-      column[d * kLanes] = key[d];
+    float* columns = args.chunk_keys + row / kLanes * args.key_dim * kLanes;
+    if (row % kLanes == 0 && args.n - t >= kLanes) {
+      WriteColumns(key, args.padded, args.key_dim, columns);
+      t += kLanes;
+    } else {
+      columns += row % kLanes;
+      for (std::size_t d = 0; d < args.key_dim; ++d) columns[d * kLanes] = key[d];
+      ++t;
     }
   }
   // Columns past the last row hold what earlier chunks left there; nobody reads their products.
@@ -141,67 +186,159 @@ struct StatePanel {
   }
 };
 
-// sums = rows * state, for a state in panels.
+// As many lines as the processor asks for without making others wait.
+constexpr std::size_t kPiecesAtOnce = 3;
+
+[[gnu::always_inline]] inline void FetchSome(NextRows& next) {
+  for (std::size_t i = 0; i < kPiecesAtOnce && next.row < next.n_rows; ++i) {
+    const NextRows::Piece& piece = next.pieces[next.piece];
+    const float* from = piece.from + next.row * piece.stride;
+    for (std::size_t f = 0; f < piece.n_floats; f += kLanes) PrefetchLine(from + f, 0);
+    if (++next.piece == next.n_pieces) {
+      next.piece = 0;
+      ++next.row;
+    }
+  }
+}
+
+// What the rows of a call share over all columns.
+struct RowFactors {
+  float start[kChunkRows];                     // The decay since the chunk's start.
+  float weights[2 * kChunkRows * kChunkRows];  // [2 n] of u_j in u_t (negative), then in o_t.
+};
+
+inline void FindFactors(const ValuesArgs& args, RowFactors& factors) {
+  Decay decay(args.g, args.first);
+  for (std::size_t t = 0; t < args.n; ++t) {
+    decay.Step();
+    StorePart(factors.start + t, decay.Start(), 1);
+    for (std::size_t v = 0; v < kChunkVecs; ++v) {
+      const std::size_t u = t * kChunkRows + v * kLanes, o = u + args.n * kChunkRows;
+      const Vec d = decay.From(v);
+      Store(factors.weights + u, Sub(Set1(0.0f), Mul(d, Load(args.products + u))));
+      Store(factors.weights + o, Mul(d, Load(args.products + o)));
+    }
+  }
+}
+
+// Some rows and a panel of columns: u_t without beta, and o_t, for t in [begin, begin + n).
+struct Block {
+  std::size_t begin, n, width;
+  float* sums;          // [2 n][kDeltaPanel] of u, then of o.
+  float* panel;         // [kChunkRows][width] the chunk's u.
+  float* out;           // The first row's.
+  std::size_t out_dim;  // What is left of value_dim.
+};
+
+// sums = (scale == null ? 0 : scale * sums) + rows * panel; `rows` holds n for u, then n for o.
 template <typename Panel>
-inline void StateProduct(const ValuesArgs& args, float* sums) {
-  const std::size_t cols = args.padded_value;
-  for (std::size_t p = 0; p < cols; p += kDeltaPanel) {
-    const std::size_t width = cols - p < kDeltaPanel ? cols - p : kDeltaPanel;
-    Product<Panel>(
-        {args.rows, args.padded_key, 2 * args.n, Panel{args.state + p * args.key_dim, width},
-         args.key_dim, nullptr, sums + p, cols},
-        width);
+inline void BlockProduct(const Block& block, const float* rows, std::size_t stride,
+                         std::size_t n_rows, Panel panel, std::size_t depth, const float* scale) {
+  const float* u = rows + block.begin * stride;
+  if (block.n == n_rows) {  // All in one: a state is read once.
+    Product<Panel>({u, stride, 2 * n_rows, panel, depth, scale, block.sums, kDeltaPanel},
+                   block.width);
+    return;
+  }
+  Product<Panel>({u, stride, block.n, panel, depth, scale, block.sums, kDeltaPanel}, block.width);
+  Product<Panel>({u + n_rows * stride, stride, block.n, panel, depth, scale,
+                  block.sums + block.n * kDeltaPanel, kDeltaPanel},
+                 block.width);
+}
+
+// The block's own triangle; weights: of the block's first row in its first row.
+template <std::size_t n>
+void SolveBlock(const Block& block, const float* u_weights, const float* o_weights,
+                const float* beta, std::size_t out_stride) {
+  for (std::size_t c = 0; c < block.width; c += kLanes) {
+    Vec u[n];
+    Unrolled<n>([&](std::size_t t) {
+      Vec sum = Load(block.sums + t * kDeltaPanel + c);
+      Vec o = Load(block.sums + (n + t) * kDeltaPanel + c);
+      Unrolled<n>([&](std::size_t j) {
+        if (j >= t) return;
+        sum = Fma(Set1(u_weights[t * kChunkRows + j]), u[j], sum);
+        o = Fma(Set1(o_weights[t * kChunkRows + j]), u[j], o);
+      });
+      u[t] = Mul(Set1(beta[t]), sum);
+      o = Fma(Set1(o_weights[t * kChunkRows + t]), u[t], o);
+      Store(block.panel + t * block.width + c, u[t]);
+      float* out = block.out + t * out_stride + c;
+      if (block.out_dim >= c + kLanes) {
+        Store(out, o);
+      } else if (block.out_dim > c) {
+        StorePart(out, o, block.out_dim - c);
+      }
+    });
+  }
+}
+
+static_assert(kTileRows == 6);  // Also for the ones below.
+
+inline void Solve(const Block& block, const float* u_weights, const float* o_weights,
+                  const float* beta, std::size_t out_stride) {
+  switch (block.n) {
+    case 6:
+      return SolveBlock<6>(block, u_weights, o_weights, beta, out_stride);
+    case 5:
+      return SolveBlock<5>(block, u_weights, o_weights, beta, out_stride);
+    case 4:
+      return SolveBlock<4>(block, u_weights, o_weights, beta, out_stride);
+    case 3:
+      return SolveBlock<3>(block, u_weights, o_weights, beta, out_stride);
+    case 2:
+      return SolveBlock<2>(block, u_weights, o_weights, beta, out_stride);
+    default:
+      return SolveBlock<1>(block, u_weights, o_weights, beta, out_stride);
   }
 }
 
 void Values(const ValuesArgs& args) {
-  const std::size_t n = args.n, cols = args.padded_value;
-  float* sums = args.scratch;  // [2 n][cols] S^T k, then S^T q; then u and o.
-  if (2 * n <= kTileRows) {
-    StateProduct<StatePanel>(args, sums);
-  } else {
-    StateProduct<F32Panel>(args, sums);
-  }
-  Decay decay(args.g, args.first);
-  for (std::size_t t = 0; t < n; ++t) {
-    decay.Step();
-    const std::size_t row = args.first + t;
-    const Vec start = decay.Start();
-    float* u = sums + t * cols;
-    float* o = sums + (n + t) * cols;
-    for (std::size_t c = 0; c < cols; c += kLanes) {
-      Store(u + c, NegFma(start, Load(u + c), Load(args.values + t * cols + c)));
-      Store(o + c, Mul(start, Load(o + c)));
-    }
-    float weights[2][kChunkRows];  // Of u_j in u_t (negative) and in o_t.
-    for (std::size_t v = 0; v < kChunkVecs; ++v) {
-      const std::size_t c = v * kLanes;
-      const Vec d = decay.From(v);
-      const Vec k = Load(args.products + t * kChunkRows + c);
-      const Vec q = Load(args.products + (n + t) * kChunkRows + c);
-      Store(weights[0] + c, Sub(Set1(0.0f), Mul(d, k)));
-      Store(weights[1] + c, Mul(d, q));
-    }
-    const Vec beta = Set1(args.beta[t]), own = Set1(weights[1][row]);
-    for (std::size_t p = 0; p < cols; p += kDeltaPanel) {
-      const std::size_t width = cols - p < kDeltaPanel ? cols - p : kDeltaPanel;
-      float* panel = args.u + p * kChunkRows;
-      constexpr float kOnes[2] = {1.0f, 1.0f};
-      Product<F32Panel>(
-          {weights[0], kChunkRows, 2, F32Panel{panel, width}, row, kOnes, u + p, n * cols}, width);
-      for (std::size_t c = 0; c < width; c += kLanes) {
-        const Vec update = Mul(beta, Load(u + p + c));
-        Store(panel + row * width + c, update);
-        Store(o + p + c, Fma(own, update, Load(o + p + c)));
-      }
-    }
-    float* out = args.out + t * args.out_stride;
-    for (std::size_t c = 0; c < args.value_dim; c += kLanes) {
-      if (args.value_dim - c >= kLanes) {
-        Store(out + c, Load(o + c));
+  alignas(64) RowFactors factors;
+  FindFactors(args, factors);
+  alignas(64) float sums[2 * kTileRows * kDeltaPanel];
+  for (std::size_t p = 0; p < args.padded_value; p += kDeltaPanel) {
+    const std::size_t left = args.padded_value - p;
+    const std::size_t width = left < kDeltaPanel ? left : kDeltaPanel;
+    const float* state = args.state + p * args.key_dim;
+    float* panel = args.u + p * kChunkRows;
+    for (std::size_t t = 0; t < args.n; t += kTileRows) {
+      const std::size_t n = args.n - t < kTileRows ? args.n - t : kTileRows;
+      const std::size_t row = args.first + t;
+      const Block block = {t,
+                           n,
+                           width,
+                           sums,
+                           panel + row * width,
+                           args.out + t * args.out_stride + p,
+                           args.value_dim - p};
+      FetchSome(*args.next);
+      if (2 * args.n <= kTileRows) {
+        BlockProduct(block, args.rows, args.padded_key, args.n, StatePanel{state, width},
+                     args.key_dim, nullptr);
       } else {
-        StorePart(out + c, Load(o + c), args.value_dim - c);
+        BlockProduct(block, args.rows, args.padded_key, args.n, F32Panel{state, width},
+                     args.key_dim, nullptr);
       }
+      FetchSome(*args.next);
+      for (std::size_t i = 0; i < n; ++i) {
+        const Vec start = Set1(factors.start[t + i]);
+        const float* v = args.values + (t + i) * args.padded_value + p;
+        float* u = sums + i * kDeltaPanel;
+        float* o = sums + (n + i) * kDeltaPanel;
+        for (std::size_t c = 0; c < width; c += kLanes) {
+          Store(u + c, NegFma(start, Load(u + c), Load(v + c)));
+          Store(o + c, Mul(start, Load(o + c)));
+        }
+      }
+      FetchSome(*args.next);
+      if (row > 0) {
+        static constexpr float kOnes[2 * kTileRows] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+        BlockProduct(block, factors.weights, kChunkRows, args.n, F32Panel{panel, width}, row,
+                     kOnes);
+      }
+      const float* weights = factors.weights + t * kChunkRows + row;
+      Solve(block, weights, weights + args.n * kChunkRows, args.beta + t, args.out_stride);
     }
   }
 }
@@ -225,6 +362,7 @@ void Fold(const ValuesArgs& args) {
     const F32Panel u = {args.u + p * kChunkRows, width};
     for (std::size_t i = 0; i < args.key_dim; i += kTileRows) {
       const std::size_t n = args.key_dim - i < kTileRows ? args.key_dim - i : kTileRows;
+      FetchSome(*args.next);
       Product<F32Panel>({keys + i * kChunkRows, kChunkRows, n, u, kChunkRows, scale,
                          args.state + p * args.key_dim + i * width, width},
                         width);

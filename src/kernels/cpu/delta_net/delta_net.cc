@@ -65,7 +65,7 @@ class Unit {
   static std::size_t ScratchFloats(const DeltaNetShape& shape) {
     const std::size_t key = (shape.key_dim + 15) / 16 * 16,
                       value = (shape.value_dim + 15) / 16 * 16;
-    return kChunkRows * (2 * key + 2 * kChunkRows + value + 1) + ValuesScratchFloats(key, value);
+    return kChunkRows * (2 * key + 2 * kChunkRows + value + 1) + ValuesScratchFloats(key);
   }
 
   void Run() {
@@ -82,7 +82,6 @@ class Unit {
  private:
   // Rows [first, first + n) of a chunk, the row'th and following of the call.
   void RunRows(std::size_t row, std::size_t first, std::size_t n) {
-    const bool full = first + n == kChunkRows;
     if (n <= kFewRows) Fetch(first);
     float* query_window = state_.query_window(key_head_);
     float* key_window = state_.key_window(key_head_);
@@ -90,10 +89,6 @@ class Unit {
     Convolve(row, first, n, key_head_ * shape_.key_dim, shape_.key_dim, query_window,
              rows_ + n * key_);
     Convolve(row, first, n, key_col, shape_.key_dim, key_window, rows_);
-    if (full) {
-      StartWindow(query_window, key_);
-      StartWindow(key_window, key_);
-    }
     kernels_.rule.keys({.key_dim = shape_.key_dim,
                         .padded = key_,
                         .first = first,
@@ -103,7 +98,6 @@ class Unit {
                         .products = products_});
     for (std::size_t i = 0; i < Group(); ++i) {
       RunValueHead(row, first, n, ValueHead(i));
-      if (full) StartWindow(state_.value_window(ValueHead(i)), value_);
     }
   }
 
@@ -147,6 +141,7 @@ class Unit {
                          .n = n,
                          .beta_out = beta_,
                          .g_out = state_.g(head) + first});
+    NextRows next = RowsAfter(row + n, head);
     const ValuesArgs values = {.key_dim = shape_.key_dim,
                                .padded_key = key_,
                                .value_dim = shape_.value_dim,
@@ -163,10 +158,32 @@ class Unit {
                                .u = state_.u(head),
                                .scratch = kernel_scratch_,
                                .out = out_.row(row) + head * shape_.value_dim,
-                               .out_stride = out_.cols()};
+                               .out_stride = out_.cols(),
+                               .next = &next};
     kernels_.rule.values(values);
     if (first + n == kChunkRows) kernels_.rule.fold(values);
     if (args_.weights.gain != nullptr) NormAndGate(row, n, head * shape_.value_dim);
+  }
+
+  // The chunk from `row` on, for the value head and its key head.
+  NextRows RowsAfter(std::size_t row, std::size_t head) const {
+    NextRows next;
+    next.n_rows = std::min(kChunkRows, span_.row_end - row);
+    if (next.n_rows == 0) return next;
+    const CpuBuffer& x = AsCpu(*args_.x);
+    const auto add = [&](const CpuBuffer& buffer, std::size_t col, std::size_t n_floats) {
+      next.pieces[next.n_pieces++] = {buffer.row(row) + col, buffer.cols(), n_floats};
+    };
+    const std::size_t key = args_.qkv_col + key_head_ * shape_.key_dim;
+    const std::size_t value = head * shape_.value_dim;
+    add(x, key, shape_.key_dim);
+    add(x, key + shape_.key_width(), shape_.key_dim);
+    add(x, args_.qkv_col + 2 * shape_.key_width() + value, shape_.value_dim);
+    add(x, args_.beta_col + head, 1);
+    add(x, args_.decay_col + head, 1);
+    add(out_, value, shape_.value_dim);
+    if (args_.weights.gain != nullptr) add(x, args_.gate_col + value, shape_.value_dim);
+    return next;
   }
 
   // The value head at `col` of n rows of the output, which the cache still holds.
@@ -197,11 +214,6 @@ class Unit {
          .n = n,
          .window = window,
          .out = out});
-  }
-
-  // The last inputs of a full chunk come before the next.
-  void StartWindow(float* window, std::size_t padded) const {
-    std::copy_n(window + kChunkRows * padded, (shape_.conv_kernel - 1) * padded, window);
   }
 
   const DeltaNetKernelSet& kernels_;

@@ -24,8 +24,9 @@ struct ConvArgs {
   std::size_t taps_stride, taps;
   std::size_t dim, padded;
   std::size_t first, n;
-  float* window;  ///< [taps - 1 + kChunkRows][padded]
-  float* out;     ///< [n][padded] silu of the convolution.
+  /// [taps - 1 + kChunkRows][padded]; after a full chunk the first rows are its last inputs.
+  float* window;
+  float* out;  ///< [n][padded] silu of the convolution.
 };
 
 /// Unit-length keys and queries of one key head, and their products with the chunk's keys.
@@ -49,6 +50,20 @@ struct GatesArgs {
   float* g_out;     ///< [kChunkRows] decay_scale * softplus(decay + dt_bias); n are written.
 };
 
+/// What the next rows of a text will read and write; a row's pieces lie `stride` floats behind
+/// those of the row before. Kernels ask for it bit by bit while they compute: it lies in many
+/// places, far away.
+struct NextRows {
+  static constexpr std::size_t kMaxPieces = 7;
+  struct Piece {
+    const float* from;
+    std::size_t stride, n_floats;
+  };
+  Piece pieces[kMaxPieces];
+  std::size_t n_pieces = 0, n_rows = 0;
+  std::size_t row = 0, piece = 0;  ///< The first that has not been asked for.
+};
+
 /// The delta rule of one value head.
 struct ValuesArgs {
   std::size_t key_dim, padded_key, value_dim, padded_value;
@@ -64,6 +79,7 @@ struct ValuesArgs {
   float* scratch;       ///< ValuesScratchFloats floats.
   float* out;           ///< [n] rows of value_dim, out_stride apart.
   std::size_t out_stride;
+  NextRows* next;
 };
 
 struct DeltaNetKernels {
@@ -75,8 +91,8 @@ struct DeltaNetKernels {
   void (*fold)(const ValuesArgs& args);
 };
 
-constexpr std::size_t ValuesScratchFloats(std::size_t padded_key, std::size_t padded_value) {
-  return 2 * kChunkRows * padded_value + padded_key * kChunkRows;
+constexpr std::size_t ValuesScratchFloats(std::size_t padded_key) {
+  return padded_key * kChunkRows;
 }
 
 extern const DeltaNetKernels kDeltaNetScalar;
