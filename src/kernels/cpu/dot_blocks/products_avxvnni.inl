@@ -5,6 +5,8 @@
 namespace lattice::kernels {
 namespace {
 
+constexpr bool kWideIsSigned = false;
+
 template <bool kWide>
 inline __m256i AddProducts(__m256i sum, __m256i w, __m256i x) {
   return _mm256_dpbusd_avx_epi32(sum, w, x);

@@ -1,6 +1,7 @@
-// DotBlocks in 256-bit registers: the including file comes with AddProducts<kWide>(sum, w, x),
-// which adds the products of four unsigned with four signed bytes to each lane. kWide: w may be
-// above 127.
+// DotBlocks in 256-bit registers: the including file comes with kWideIsSigned and
+//   AddGroup<kMaxWeight>(x, x_stride, group, w, sum)
+// which adds the products of a group of x's rows and a panel's weights, at most kMaxWeight, to
+// sum[rows][2]; above 127 with 128 taken from them when kWideIsSigned.
 
 #include <immintrin.h>
 
@@ -12,7 +13,7 @@ namespace {
 // Four rows of x by sixteen outputs: eight sums.
 constexpr std::size_t kMaxRows = 4;
 
-template <std::size_t kRows, bool kWide>
+template <std::size_t kRows, int kMaxWeight>
 void Tile(const DotBlocksArgs& a, std::size_t i) {
   __m256 y[kRows][2];
   for (auto& row : y) row[0] = row[1] = _mm256_setzero_ps();
@@ -24,22 +25,13 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
       const std::int32_t* sums = x_sums + 2 * r * a.x.n_blocks;
       return a.group == 16 ? sums[g] : sums[2 * g] + sums[2 * g + 1];
     };
+    constexpr bool kStartsAtZero = kWideIsSigned && kMaxWeight > 127;
     __m256i sum[kRows][2];
     for (std::size_t r = 0; r < kRows; ++r) {
-      sum[r][0] = sum[r][1] = _mm256_set1_epi32(-a.zero * sum_of_x(r));
+      sum[r][0] = sum[r][1] = _mm256_set1_epi32(kStartsAtZero ? 0 : -a.zero * sum_of_x(r));
     }
-    const std::uint8_t* w = a.w->q + g * a.group * kBlockPanelOutputs;
-    for (std::size_t t = 0; t < a.group; t += 4) {
-      const auto* at = reinterpret_cast<const __m256i*>(w + t * kBlockPanelOutputs);
-      const __m256i weights[2] = {_mm256_load_si256(at), _mm256_load_si256(at + 1)};
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kRows; ++r) {
-        std::int32_t four;
-        __builtin_memcpy(&four, x + r * a.x.q_stride + g * a.group + t, sizeof(four));
-        const __m256i input = _mm256_set1_epi32(four);
-        for (int v = 0; v < 2; ++v) sum[r][v] = AddProducts<kWide>(sum[r][v], weights[v], input);
-      }
-    }
+    AddGroup<kMaxWeight>(x + g * a.group, a.x.q_stride, a.group,
+                         a.w->q + g * a.group * kBlockPanelOutputs, sum);
     for (std::size_t r = 0; r < kRows; ++r) {
       const float s = x_scale[r * a.x.n_blocks + g * a.group / kInputBlock];
       const float offset = s * static_cast<float>(sum_of_x(r));
@@ -61,27 +53,28 @@ void Tile(const DotBlocksArgs& a, std::size_t i) {
   }
 }
 
-template <bool kWide>
+template <int kMaxWeight>
 void Run(const DotBlocksArgs& a) {
   std::size_t i = 0;
-  for (; i + 4 <= a.m; i += 4) Tile<4, kWide>(a, i);
+  for (; i + 4 <= a.m; i += 4) Tile<4, kMaxWeight>(a, i);
   switch (a.m - i) {
     case 3:
-      return Tile<3, kWide>(a, i);
+      return Tile<3, kMaxWeight>(a, i);
     case 2:
-      return Tile<2, kWide>(a, i);
+      return Tile<2, kMaxWeight>(a, i);
     case 1:
-      return Tile<1, kWide>(a, i);
+      return Tile<1, kMaxWeight>(a, i);
     default:
       return;
   }
 }
 
-// A zero of 128 goes with all values of a byte, smaller ones with at most 6 bits.
+// As DotBlocksArgs says of zero.
 void DotBlocks(const DotBlocksArgs& a) {
   ForPanels(a, [](const DotBlocksArgs& part) {
-    if (part.zero == 128) return Run<true>(part);
-    Run<false>(part);
+    if (part.zero == 128) return Run<255>(part);
+    if (part.zero == 32) return Run<63>(part);
+    Run<31>(part);
   });
 }
 

@@ -205,5 +205,51 @@ TEST(PackedBlocksTest, EveryVariantGivesTheBitsOfScalar) {
   }
 }
 
+// Products are added in integers of 16 bits by some variants.
+TEST(PackedBlocksTest, TheLargestProductsAreExact) {
+  constexpr std::size_t kInputs = 64, kRows = 5;
+  const struct {
+    std::int32_t zero;
+    int largest;
+  } kinds[] = {{0, 31}, {4, 7}, {8, 15}, {16, 31}, {32, 63}, {128, 255}};
+  for (const auto& kind : kinds) {
+    for (const std::size_t group : {16, 32}) {
+      for (const int weight : {0, kind.largest}) {
+        AlignedBuffer q(kInputs * kBlockPanelOutputs);
+        std::ranges::fill(q.As<std::uint8_t>(), static_cast<std::uint8_t>(weight));
+        AlignedBuffer scale(kInputs / group * kBlockPanelOutputs * sizeof(float));
+        std::ranges::fill(scale.As<float>(), 1.0f);
+        const BlockPanel panel = {q.As<std::uint8_t>().data(), scale.As<float>().data(), nullptr};
+        for (const int value : {-127, 127}) {
+          AlignedBuffer x(kRows * kInputs);
+          std::ranges::fill(x.As<std::int8_t>(), static_cast<std::int8_t>(value));
+          constexpr std::size_t kBlocks = kInputs / kInputBlock;
+          const std::vector<float> x_scale(kRows * kBlocks, 1.0f), offset(kRows * kBlocks);
+          const std::vector<std::int32_t> sums(kRows * kBlocks, 32 * value),
+              half_sums(2 * kRows * kBlocks, 16 * value);
+          const float want = static_cast<float>(static_cast<int>(kInputs) * value *
+                                                (weight - static_cast<int>(kind.zero)));
+          for (const DotBlocksVariant& variant : DotBlocksVariants()) {
+            if (!CpuFeatures::Detect().Has(variant.needs)) continue;
+            std::vector<float> y(kRows * kBlockPanelOutputs);
+            variant.run({.x = {x.As<std::int8_t>().data(), kInputs, x_scale.data(), offset.data(),
+                               sums.data(), half_sums.data(), kBlocks},
+                         .m = kRows,
+                         .w = &panel,
+                         .n = kBlockPanelOutputs,
+                         .group = group,
+                         .zero = kind.zero,
+                         .k = kInputs,
+                         .y = y.data(),
+                         .y_stride = kBlockPanelOutputs});
+            EXPECT_EQ(y, std::vector<float>(y.size(), want))
+                << variant.name << " zero " << kind.zero << " weight " << weight;
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lattice::kernels

@@ -1,4 +1,5 @@
-// Reg and Floats of 256-bit registers, for a file that comes with AddProducts of __m256i.
+// Reg and Floats of 256-bit registers, for a file that comes with AddProducts of __m256i and
+// kWideIsSigned.
 
 #include <immintrin.h>
 
@@ -14,8 +15,6 @@ struct Reg {
 struct Floats {
   __m256 lo, hi;
 };
-
-constexpr bool kWideIsSigned = false;
 
 inline Reg And(Reg a, Reg b) {
   return {_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)};
