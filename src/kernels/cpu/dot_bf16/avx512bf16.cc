@@ -110,6 +110,14 @@ constexpr StripeFn kStripes[kXRows + 1] = {nullptr,   Stripe<1>, Stripe<2>, Stri
                                            Stripe<4>, Stripe<5>, Stripe<6>};
 
 }  // namespace
+}  // namespace lattice::kernels
+
+// After it: what it defines is used there.
+#include "kernels/cpu/dot_bf16/lanes_avx512.inl"
+
+namespace lattice::kernels {
+
+const DotBf16LanesFns kDotBf16LanesAvx512 = {PackLanes, RunLanes};
 
 void DotBf16Avx512Bf16(const DotBf16Args& a) {
   for (std::size_t i = 0; i < a.m; i += kXRows) {

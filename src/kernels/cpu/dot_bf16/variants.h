@@ -32,6 +32,45 @@ struct DotBf16Args {
 };
 using DotBf16Fn = void (*)(const DotBf16Args& args);
 
+/// Rows of x from which it pays to lay out weights for them, and outputs that are laid out
+/// together.
+inline constexpr std::size_t kDotBf16ManyRows = 24, kDotBf16LaneOutputs = 32;
+
+/// Lane l of a row are the inputs 32 s + 2 l and 32 s + 2 l + 1 for all s. A row in lane order has
+/// its lanes one behind the other, in the order in which their sums are added; each has
+/// DotBf16LaneSteps(k) pairs, zeros where inputs do not exist.
+inline constexpr std::size_t kDotBf16Lanes = 16;
+[[gnu::always_inline]] constexpr std::size_t DotBf16LaneSteps(std::size_t k) {
+  return (k + 31) / 32;
+}
+/// The lane's place: the bits of l in reverse.
+[[gnu::always_inline]] constexpr std::size_t DotBf16LaneRank(std::size_t l) {
+  return (l & 1) << 3 | (l & 2) << 1 | (l & 4) >> 1 | (l & 8) >> 3;
+}
+
+/// As DotBf16Args, for rows of x in lane order and weights as `pack` leaves them.
+struct DotBf16LanesArgs {
+  const std::uint16_t* x = nullptr;  ///< row r at x + r * x_stride
+  std::size_t x_stride = 0;
+  std::size_t m = 0;
+  const std::uint16_t* w = nullptr;
+  std::size_t n = 0;  ///< at most kDotBf16LaneOutputs
+  std::size_t k = 0;
+  float* y = nullptr;
+  std::size_t y_stride = 0;
+};
+
+/// The same sums for many rows of x, which read weights from the caches less often.
+struct DotBf16LanesFns {
+  /// n rows of k weights -> [kDotBf16Lanes][DotBf16LaneSteps(k) + 1][kDotBf16LaneOutputs][2],
+  /// 64-byte aligned. The last step of a lane is left out: it keeps lanes from meeting in the same
+  /// sets of a cache.
+  void (*pack)(const std::byte* const* rows, std::size_t n, std::size_t k, std::uint16_t* out);
+  void (*run)(const DotBf16LanesArgs& args);
+};
+
+extern const DotBf16LanesFns kDotBf16LanesAvx512;
+
 void DotBf16Amx(const DotBf16Args& args);
 void DotBf16Avx512Bf16(const DotBf16Args& args);
 void DotBf16NeonBf16(const DotBf16Args& args);

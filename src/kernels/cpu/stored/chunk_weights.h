@@ -20,8 +20,9 @@ struct ChunkWeights {
   std::array<const std::byte*, kChunkOutputs + kRowsAhead> rows = {};
   std::array<BlockPanel, kChunkOutputs / kBlockPanelOutputs> panels = {};
   std::array<const std::uint16_t*, kChunkOutputs / kBlockPanelOutputs> bf16_panels = {};
-  const std::byte* packed = nullptr;  ///< Multiplied as they lie packed; null: see the others.
-  std::byte* scratch = nullptr;       ///< for multiplying them
+  const std::uint16_t* lanes = nullptr;  ///< bf16, for rows of x in lane order.
+  const std::byte* packed = nullptr;     ///< Multiplied as they lie packed; null: see the others.
+  std::byte* scratch = nullptr;          ///< for multiplying them
 };
 
 }  // namespace lattice::kernels

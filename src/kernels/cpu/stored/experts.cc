@@ -127,9 +127,9 @@ void CpuExperts::GateAndUp(ThreadPool& pool, const InputRows& rows, GateFn gate,
     float* ups = gates + kTileFloats;
     auto* weights = reinterpret_cast<std::byte*>(ups + kTileFloats);
     const std::size_t n_rows = first[e + 1] - first[e];
-    const ChunkWeights gate_weights = expert.gate.Load(kernels_, begin, n, n_rows, weights);
+    const ChunkWeights gate_weights = expert.gate.Load(kernels_, rows, begin, n, n_rows, weights);
     weights += expert.gate.ScratchBytes();
-    const ChunkWeights up_weights = expert.up.Load(kernels_, begin, n, n_rows, weights);
+    const ChunkWeights up_weights = expert.up.Load(kernels_, rows, begin, n, n_rows, weights);
     for (std::size_t row = first[e]; row < first[e + 1]; row += kTileRows) {
       const std::size_t count = std::min<std::size_t>(kTileRows, first[e + 1] - row);
       expert.gate.Multiply(kernels_, gate_weights, rows, row, count, gates, kChunkOutputs);
@@ -156,7 +156,8 @@ void CpuExperts::Down(ThreadPool& pool, const InputRows& rows, const ExpertScrat
     const std::size_t n = std::min(kChunkOutputs, inputs_ - begin);
     const StoredProduct& down = experts_[e].down;
     const std::size_t n_rows = first[e + 1] - first[e];
-    const ChunkWeights weights = down.Load(kernels_, begin, n, n_rows, scratch.worker(worker));
+    const ChunkWeights weights =
+        down.Load(kernels_, rows, begin, n, n_rows, scratch.worker(worker));
     down.Multiply(kernels_, weights, rows, first[e], n_rows,
                   scratch.outputs.data() + first[e] * inputs_ + begin, inputs_);
   };

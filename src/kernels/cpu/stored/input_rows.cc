@@ -19,20 +19,39 @@ std::size_t Stride(std::size_t inputs) {
          kDotBf16InputGrain;
 }
 
-// Row i as DotBf16Args describes for grouped rows, padded with zeros.
-void RoundGroupedRow(const StoredKernels& kernels, std::span<const float> x, std::size_t padded,
-                     const InputRows& rows, std::size_t i) {
+// x rounded, padded with zeros; its pair p goes to place(p).
+template <typename Place>
+void RoundPairs(const StoredKernels& kernels, std::span<const float> x, std::size_t padded,
+                Place place) {
   constexpr std::size_t kPiece = 256;
   std::uint16_t piece[kPiece];
-  const std::size_t in_group = i % kDotBf16Group;
-  std::uint16_t* to = rows.bf16 + (i - in_group) * rows.bf16_stride + 2 * in_group;
   for (std::size_t t = 0; t < padded; t += kPiece) {
     const std::size_t n = std::min(kPiece, padded - t);
     const std::size_t exist = std::min(n, x.size() - std::min(t, x.size()));
     kernels.round_row(x.data() + std::min(t, x.size()), exist, piece, n);
     for (std::size_t p = 0; p < n; p += 2) {
-      std::memcpy(to + (t + p) * kDotBf16Group, piece + p, 2 * sizeof(std::uint16_t));
+      std::memcpy(place((t + p) / 2), piece + p, 2 * sizeof(std::uint16_t));
     }
+  }
+}
+
+// Row i in bf16, in the order that the kernels want.
+void RoundRow(const StoredKernels& kernels, std::span<const float> x, const InputRows& rows,
+              std::size_t i) {
+  const std::size_t padded = rows.bf16_stride - kDotBf16InputGrain;
+  std::uint16_t* row = rows.bf16 + i * rows.bf16_stride;
+  if (rows.bf16_in_lanes) {
+    const std::size_t n_steps = padded / kDotBf16InputGrain;
+    RoundPairs(kernels, x, padded, [&](std::size_t p) {
+      return row + 2 * (DotBf16LaneRank(p % kDotBf16Lanes) * n_steps + p / kDotBf16Lanes);
+    });
+  } else if (kernels.dot_bf16->grouped) {
+    const std::size_t in_group = i % kDotBf16Group;
+    row -= in_group * rows.bf16_stride;
+    RoundPairs(kernels, x, padded,
+               [&](std::size_t p) { return row + 2 * (p * kDotBf16Group + in_group); });
+  } else {
+    kernels.round_row(x.data(), x.size(), row, padded);
   }
 }
 
@@ -96,14 +115,7 @@ void InputPlan::MakeRow(const StoredKernels& kernels, const float* x, const Inpu
     float* rounded = rows.rounded + i * rows.rounded_stride;
     for (std::size_t t = 0; t < inputs_; ++t) rounded[t] = Bf16ToF32(F32ToBf16(x[t]));
   }
-  if (rows.bf16 != nullptr) {
-    const std::size_t padded = rows.bf16_stride - kDotBf16InputGrain;
-    if (kernels.dot_bf16->grouped) {
-      RoundGroupedRow(kernels, {x, inputs_}, padded, rows, i);
-    } else {
-      kernels.round_row(x, inputs_, rows.bf16 + i * rows.bf16_stride, padded);
-    }
-  }
+  if (rows.bf16 != nullptr) RoundRow(kernels, {x, inputs_}, rows, i);
   if (rows.bf16_plain != nullptr) {
     kernels.round_row(x, inputs_, rows.bf16_plain + i * rows.bf16_plain_stride, inputs_);
   }
@@ -122,6 +134,8 @@ InputRows InputPlan::Make(ThreadPool& pool, const StoredKernels& kernels, const 
   rows.exact = source.x;
   rows.exact_stride = inputs_;
   if (Place(n_rows, source.order != nullptr, memory, rows) == 0) return rows;
+  rows.bf16_in_lanes =
+      rows.bf16 != nullptr && n_rows >= kDotBf16ManyRows && kernels.dot_bf16->lanes != nullptr;
   ForRows(pool, n_rows, kFormNs * static_cast<double>(inputs_),
           [&](std::size_t begin, std::size_t end) {
             for (std::size_t i = begin; i < end; ++i) {

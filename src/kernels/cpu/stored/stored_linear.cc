@@ -145,8 +145,8 @@ class StoredLinear : public CpuLinear {
     ChunkWeights weights[2];
     for (std::size_t i = 0; i < 2; ++i, scratch += kTileBytes + scratch_bytes_) {
       tiles[i] = reinterpret_cast<float*>(scratch);
-      weights[i] = chunks[i]->product->Load(kernels_, chunks[i]->begin, chunks[i]->n, y.rows(),
-                                            scratch + kTileBytes);
+      weights[i] = chunks[i]->product->Load(kernels_, rows, chunks[i]->begin, chunks[i]->n,
+                                            y.rows(), scratch + kTileBytes);
     }
     for (std::size_t row = 0; row < y.rows(); row += kTileRows) {
       const std::size_t n_rows = std::min(kTileRows, y.rows() - row);
@@ -173,7 +173,7 @@ class StoredLinear : public CpuLinear {
                 const Finish& finish) const {
     auto* tile = reinterpret_cast<float*>(scratch);
     const ChunkWeights weights =
-        chunk.product->Load(kernels_, chunk.begin, chunk.n, m, scratch + kTileBytes);
+        chunk.product->Load(kernels_, rows, chunk.begin, chunk.n, m, scratch + kTileBytes);
     for (std::size_t row = 0; row < m; row += kTileRows) {
       const std::size_t n_rows = std::min(kTileRows, m - row);
       chunk.product->Multiply(kernels_, weights, rows, row, n_rows, tile, kChunkOutputs);

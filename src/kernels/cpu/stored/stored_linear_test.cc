@@ -159,6 +159,27 @@ TEST(StoredLinearTest, AnyNumberOfInputsAndAnyAlignment) {
   }
 }
 
+TEST(StoredLinearTest, ManyRowsGiveTheBitsOfOneForAnyShape) {
+  for (const std::size_t inputs : {1, 15, 31, 33, 95, 130, 544}) {
+    for (const std::size_t outputs : {5, 16, 33}) {
+      for (const std::size_t n : {23, 24, 31, 50}) {
+        const RandomWeights weights(Dtype::kBf16, outputs, inputs, 5);
+        const HostTensor tensor = weights.tensor();
+        const Floats x = RandomFloats(n * inputs, 2);
+        for (const CpuFeatures features : FeatureSets()) {
+          Layer layer({&tensor, 1}, {}, Precision::kBf16, 1, features);
+          const Floats all = layer.Run(x);
+          for (std::size_t i = 0; i < n; i += 7) {
+            const Floats one = layer.Run(std::span(x).subspan(i * inputs, inputs));
+            ASSERT_TRUE(std::equal(one.begin(), one.end(), all.begin() + i * outputs))
+                << inputs << " inputs, " << outputs << " outputs, row " << i << " of " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(StoredLinearTest, StackedMatricesGiveWhatEachGivesAlone) {
   constexpr std::size_t kInputs = 256, kRows = 3;
   const RandomWeights weights[] = {{Dtype::kBf16, 33, kInputs, 1},

@@ -47,6 +47,13 @@ const std::array<float, 256>* SmallFloats(Dtype dtype) {
   return dtype == Dtype::kF8E5M2 ? &e5m2 : nullptr;
 }
 
+// A chunk of weights for rows of x in lane order.
+static_assert(kChunkOutputs == kDotBf16LaneOutputs);
+std::size_t LaneBytes(std::size_t inputs) {
+  return kDotBf16Lanes * (DotBf16LaneSteps(inputs) + 1) * kDotBf16LaneOutputs * 2 *
+         sizeof(std::uint16_t);
+}
+
 // Rows in scratch memory: whole cache lines, and not a multiple of the page size apart.
 std::size_t RowFloats(std::size_t inputs) { return (inputs + 15) / 16 * 16 + 16; }
 
@@ -93,11 +100,12 @@ bool StoredProduct::IsInPlace(std::size_t n_rows) const {
 std::size_t StoredProduct::ScratchBytes() const {
   if (packed_) return packed_->ScratchBytes();
   const std::size_t stride = RowFloats(matrix_.cols());
-  if (IsInPlace(std::numeric_limits<std::size_t>::max())) return 0;
+  const bool in_place = IsInPlace(std::numeric_limits<std::size_t>::max());
   if (form_ == InputForm::kBf16) {
-    return stride * sizeof(float) + kChunkOutputs * stride * sizeof(std::uint16_t);
+    return LaneBytes(matrix_.cols()) +
+           (in_place ? 0 : stride * sizeof(float) + kChunkOutputs * stride * sizeof(std::uint16_t));
   }
-  return kChunkOutputs * stride * sizeof(float);
+  return in_place ? 0 : kChunkOutputs * stride * sizeof(float);
 }
 
 void StoredProduct::Widen(const StoredKernels& kernels, std::size_t row,
@@ -143,8 +151,20 @@ ChunkWeights StoredProduct::LoadF32(const StoredKernels& kernels, std::size_t be
   return weights;
 }
 
-ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, std::size_t begin, std::size_t n,
-                                     std::byte* scratch) const {
+ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, bool in_lanes, std::size_t begin,
+                                     std::size_t n, std::byte* scratch) const {
+  auto* lanes = reinterpret_cast<std::uint16_t*>(scratch);
+  ChunkWeights weights = matrix_.dtype() == Dtype::kBf16
+                             ? LoadInPlace(begin, n, FloatRow::kBf16)
+                             : RoundBf16(kernels, begin, n, scratch + LaneBytes(matrix_.cols()));
+  if (!in_lanes) return weights;
+  kernels.dot_bf16->lanes->pack(weights.rows.data(), n, matrix_.cols(), lanes);
+  weights.lanes = lanes;
+  return weights;
+}
+
+ChunkWeights StoredProduct::RoundBf16(const StoredKernels& kernels, std::size_t begin,
+                                      std::size_t n, std::byte* scratch) const {
   const std::size_t stride = RowFloats(matrix_.cols());
   const std::span<float> wide(reinterpret_cast<float*>(scratch), matrix_.cols());
   auto* rounded = reinterpret_cast<std::uint16_t*>(scratch + stride * sizeof(float));
@@ -161,12 +181,13 @@ ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, std::size_t b
   return weights;
 }
 
-ChunkWeights StoredProduct::Load(const StoredKernels& kernels, std::size_t begin, std::size_t n,
-                                 std::size_t n_rows, std::byte* scratch) const {
+ChunkWeights StoredProduct::Load(const StoredKernels& kernels, const InputRows& x,
+                                 std::size_t begin, std::size_t n, std::size_t n_rows,
+                                 std::byte* scratch) const {
   LATTICE_DCHECK(n <= kChunkOutputs && begin + n <= matrix_.rows());
   if (packed_) return packed_->Load(kernels, begin, n, n_rows, scratch);
+  if (form_ == InputForm::kBf16) return LoadBf16(kernels, x.bf16_in_lanes, begin, n, scratch);
   if (IsInPlace(n_rows)) return LoadInPlace(begin, n, *RowKindOf(matrix_.dtype()));
-  if (form_ == InputForm::kBf16) return LoadBf16(kernels, begin, n, scratch);
   return LoadF32(kernels, begin, n, reinterpret_cast<float*>(scratch));
 }
 
@@ -174,6 +195,17 @@ void StoredProduct::Multiply(const StoredKernels& kernels, const ChunkWeights& w
                              const InputRows& x, std::size_t row, std::size_t n_rows, float* y,
                              std::size_t y_stride) const {
   if (packed_) return packed_->Multiply(kernels, weights, x, row, n_rows, y, y_stride);
+  if (weights.lanes != nullptr) {
+    kernels.dot_bf16->lanes->run({.x = x.bf16 + row * x.bf16_stride,
+                                  .x_stride = x.bf16_stride,
+                                  .m = n_rows,
+                                  .w = weights.lanes,
+                                  .n = weights.n,
+                                  .k = matrix_.cols(),
+                                  .y = y,
+                                  .y_stride = y_stride});
+    return;
+  }
   if (form_ == InputForm::kBf16) {
     kernels.dot_bf16->run({.x = x.bf16,
                            .x_row = row,

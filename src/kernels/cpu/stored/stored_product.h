@@ -35,8 +35,8 @@ class StoredProduct {
   std::size_t ScratchBytes() const;
   /// Outputs [begin, begin + n), n <= kChunkOutputs, for n_rows rows of x. The result may point
   /// into scratch (64-byte aligned).
-  ChunkWeights Load(const StoredKernels& kernels, std::size_t begin, std::size_t n,
-                    std::size_t n_rows, std::byte* scratch) const;
+  ChunkWeights Load(const StoredKernels& kernels, const InputRows& x, std::size_t begin,
+                    std::size_t n, std::size_t n_rows, std::byte* scratch) const;
   /// y[i * y_stride + j]: rows [row, row + n_rows) of x with the outputs of `weights`.
   void Multiply(const StoredKernels& kernels, const ChunkWeights& weights, const InputRows& x,
                 std::size_t row, std::size_t n_rows, float* y, std::size_t y_stride) const;
@@ -48,8 +48,10 @@ class StoredProduct {
   ChunkWeights LoadInPlace(std::size_t begin, std::size_t n, FloatRow kind) const;
   ChunkWeights LoadF32(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                        float* scratch) const;
-  ChunkWeights LoadBf16(const StoredKernels& kernels, std::size_t begin, std::size_t n,
-                        std::byte* scratch) const;
+  ChunkWeights LoadBf16(const StoredKernels& kernels, bool in_lanes, std::size_t begin,
+                        std::size_t n, std::byte* scratch) const;
+  ChunkWeights RoundBf16(const StoredKernels& kernels, std::size_t begin, std::size_t n,
+                         std::byte* scratch) const;
 
   StoredMatrix matrix_;  // when packed its shape only: its bytes may be gone
   InputForm form_;
