@@ -39,6 +39,8 @@ TEST(ReasoningTest, PartsDoNotDependOnThePieces) {
       {"\n\n</think>x<think>y", true, "", "x<think>y"},
       {"<<think>", false, "", "<<think>"},
       {"ends in space \n", true, "ends in space", ""},
+      {"\u2026\uFFFD\u2026", false, "", "\u2026\uFFFD\u2026"},
+      {"<think>\uFFFD\u2026</think>\uFFFD\u2026", false, "\uFFFD\u2026", "\uFFFD\u2026"},
   };
   for (const Case& test : cases) {
     for (std::size_t n = 1; n <= 20; ++n) {

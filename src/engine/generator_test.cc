@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
+#include "base/utf8.h"
 #include "engine/text_score.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/model_files.h"
@@ -147,6 +149,64 @@ TEST_P(GeneratorTest, EndsWhereItIsTold) {
   const Generation cut = Run(Prompt(37), options, other);
   EXPECT_EQ(cut.finish, FinishReason::kStop);
   EXPECT_EQ(cut.text, free.text.substr(0, free.text.find(stop)));
+}
+
+/// Lets the model say these tokens and no other.
+class Script final : public decoding::LogitMask {
+ public:
+  explicit Script(std::vector<TokenId> ids) : ids_(std::move(ids)) {}
+  Status Fill(std::span<std::uint64_t> allowed) override {
+    std::ranges::fill(allowed, 0);
+    const auto id = static_cast<std::size_t>(ids_[n_said_]);
+    allowed[id / 64] = std::uint64_t{1} << id % 64;
+    return Ok();
+  }
+  Status Accept(TokenId) override {
+    ++n_said_;
+    return Ok();
+  }
+
+ private:
+  std::vector<TokenId> ids_;
+  std::size_t n_said_ = 0;
+};
+
+TEST_P(GeneratorTest, AnAnswerThatIsCutInsideACharacterIsText) {
+  std::vector<TokenId> ids;
+  for (const char* spelled : {"a", "ð", "Ł", "ĺ", "Ģ"}) {  // a and the four bytes of one character
+    ids.push_back(model_->tokenizer->Find(spelled).value());
+  }
+  const std::string cut = "a\uFFFD";
+  const std::string texts[] = {"a", cut, cut, cut, "a\U0001F600"};
+  for (std::size_t n = 1; n <= ids.size(); ++n) {
+    GenerationOptions options = Greedy(n);
+    options.mask = std::make_shared<Script>(ids);
+    ContextCache context = Context();
+    const Generation answer = Run(Prompt(37), options, context);
+    EXPECT_EQ(answer.text, texts[n - 1]);
+    EXPECT_EQ(answer.finish, FinishReason::kLength);
+  }
+}
+
+TEST_P(GeneratorTest, RandomBytesAreText) {
+  bool any_broken = false;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    GenerationOptions options = Greedy(30);
+    options.sampling.temperature = 100;
+    options.sampling.seed = seed;
+    ContextCache context = Context();
+    std::string joined;
+    const auto answer =
+        generator_->Run(Prompt(5), options, context, [&](const GeneratedToken& token) {
+          EXPECT_TRUE(IsValidUtf8(token.text));
+          joined += token.text;
+          return Ok();
+        });
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->text, joined);
+    any_broken = any_broken || joined.find("\uFFFD") != std::string::npos;
+  }
+  EXPECT_TRUE(any_broken);
 }
 
 TEST_P(GeneratorTest, ThinkingEndsAtItsLimit) {
