@@ -51,8 +51,9 @@ class OwningService final : public EmbeddingService {
     engine.pool = &pool_;
     engine.precision = PrecisionOf(options.precision);
     engine.max_batch_tokens = options.max_batch_tokens;
-    auto resolver =
-        [hub = HubOptionsOf(options)](std::string_view name) -> Result<embed::ModelSource> {
+    hub::HubOptions found = HubOptionsOf(options);
+    engine.log = found.log;
+    auto resolver = [hub = std::move(found)](std::string_view name) -> Result<embed::ModelSource> {
       LATTICE_TRY(hub::ResolvedModel model, hub::Resolve(name, hub));
       return embed::ModelSource{std::move(model.name), std::move(model.path),
                                 std::move(model.hub_id), std::move(model.revision)};

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/thread_pool.h"
 #include "embed/fair_lock.h"
 #include "embed/pipeline_config.h"
@@ -27,6 +28,7 @@ struct Engine {
   ThreadPool* pool = nullptr;
   kernels::Precision precision = kernels::Precision::kF32;
   std::size_t max_batch_tokens = 0;  ///< 0 = kDefaultBatchTokens.
+  LogSink log = {};                  ///< Of what a load leaves out.
 };
 
 inline constexpr std::size_t kDefaultBatchTokens = 512;

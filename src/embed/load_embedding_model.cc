@@ -58,8 +58,11 @@ Result<std::shared_ptr<EmbeddingModel>> EmbeddingModel::Load(const ModelSource& 
               ParseScoreActivation(model_config, config_file.string()));
   LATTICE_TRY(std::shared_ptr<const tokenizers::Tokenizer> tokenizer,
               tokenizers::Tokenizer::FromFolder(config.transformer));
-  LATTICE_TRY(std::shared_ptr<const models::Model> model,
-              models::LoadModel(config.transformer, *engine.backend, engine.precision));
+  LATTICE_TRY(
+      std::shared_ptr<const models::Model> model,
+      models::LoadModel(
+          config.transformer, *engine.backend,
+          {.purpose = models::Purpose::kEmbed, .precision = engine.precision, .log = engine.log}));
   EmbeddingModelInfo info;
   info.name = source.name;
   info.folder = source.folder;

@@ -84,6 +84,14 @@ Result<Activation> ReadActivationOr(const JsonView& config, std::string_view key
   return value ? ActivationOf(*value) : Result<Activation>(fallback);
 }
 
+std::vector<std::string> UnreadParts(const JsonView& config) {
+  std::vector<std::string> parts;
+  for (const char* part : {"vision", "audio"}) {
+    if (config.Find(std::string(part) + "_config")) parts.emplace_back(part);
+  }
+  return parts;
+}
+
 Status RefuseFlag(const JsonView& config, std::string_view key) {
   const auto value = config.Find(key);
   if (!value) return Ok();

@@ -41,6 +41,9 @@ Result<kernels::Activation> ReadActivation(const JsonView& config, std::string_v
 Result<kernels::Activation> ReadActivationOr(const JsonView& config, std::string_view key,
                                              kernels::Activation fallback);
 
+/// Parts beside the text that such a model has and nothing here reads: "vision", "audio".
+std::vector<std::string> UnreadParts(const JsonView& config);
+
 /// kUnsupported when the flag `key` is there and true.
 Status RefuseFlag(const JsonView& config, std::string_view key);
 

@@ -68,6 +68,26 @@ TEST(GeneratorVariantsTest, TextModelsInsideOfOthersMeanTheSame) {
   }
 }
 
+TEST(GeneratorVariantsTest, ALoadTellsOnceOfThePartThatIsNotUsed) {
+  const auto remarks = [](const EditableModel& model) {
+    const TestFolder folder;
+    model.Write(folder);
+    ThreadPool pool(1);
+    const auto backend = kernels::MakeCpuBackend(pool, CpuFeatures::Detect());
+    std::vector<std::string> said;
+    LoadOptions options;
+    options.log = [&](LogLevel, std::string_view message) { said.emplace_back(message); };
+    EXPECT_TRUE(LoadModel(folder.path(), *backend, options));
+    return said;
+  };
+  EditableModel model("qwen3_5");
+  EXPECT_TRUE(remarks(model).empty());
+  Nest(model, "qwen3_5", "Qwen3_5ForConditionalGeneration");
+  const auto said = remarks(model);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("its vision part is not used"), std::string::npos) << said[0];
+}
+
 TEST(GeneratorVariantsTest, Mistral3WrapsMistral) {
   for (const bool tied : {true, false}) {
     for (const char* prefix : {"language_model.model.", "model.language_model."}) {

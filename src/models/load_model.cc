@@ -1,5 +1,6 @@
 #include <string>
 
+#include "models/config.h"
 #include "models/families.h"
 #include "models/fingerprint.h"
 #include "models/model_files.h"
@@ -87,6 +88,13 @@ ModelSource SourceOf(const ModelFiles& files, kernels::Backend& backend,
   return source;
 }
 
+void TellOfUnreadParts(const ModelFiles& files, const LogSink& log) {
+  if (!log) return;
+  for (const std::string& part : UnreadParts(files.config())) {
+    log(LogLevel::kInfo, files.path().string() + ": its " + part + " part is not used, only text");
+  }
+}
+
 Result<std::shared_ptr<const Model>> LoadModel(const ModelFiles& files, kernels::Backend& backend,
                                                const LoadOptions& options) {
   const ModelInfo& info = files.description().info;
@@ -100,6 +108,7 @@ Result<std::shared_ptr<const Model>> LoadModel(const ModelFiles& files, kernels:
   auto model = files.family().load(source);
   if (!model) return std::move(model).error().Within(files.path().string());
   memory->Finish();
+  TellOfUnreadParts(files, options.log);
   return model;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "base/log.h"
 #include "base/token_id.h"
 #include "kernels/api/backend.h"
 #include "lattice/result.h"
@@ -123,6 +124,8 @@ struct LoadOptions {
   std::optional<Dtype> weights = {};
   /// Folder of packed weights (WeightCache) of a generator; empty: every start packs them.
   std::filesystem::path weight_cache = {};
+  /// Told, once a load, of parts that stay unread.
+  LogSink log = {};
 };
 
 class ModelFiles;
