@@ -41,7 +41,7 @@ struct GenerationRequest {
 
   /// Called on the engine's thread, one request's calls in order. They must not block or throw:
   /// every other request waits for them. They may call Submit, but nothing that waits. The
-  /// request is destroyed on that thread too.
+  /// request is destroyed on that thread too. Its mask is asked on one of the pool's threads.
   std::function<void(const GeneratedToken&)> on_token;
   /// The last call, exactly one for each request that was accepted, whatever became of it.
   std::function<void(const GenerationEnd&)> on_end;
@@ -66,7 +66,7 @@ struct SchedulerMetrics {
   std::size_t n_answering = 0;     ///< At work, in their answer.
   std::size_t memory_bytes = 0;    ///< What there is,
   std::size_t used_bytes = 0;      ///< what requests at work and kept texts take of it,
-  std::size_t cached_bytes = 0;    ///< and what is kept for later alone or besides.
+  std::size_t cached_bytes = 0;    ///< and of this what is kept for later prompts, shared or not.
   std::size_t n_cached_texts = 0;  ///< Places in texts that a prompt can be taken up from.
 
   std::uint64_t n_accepted = 0;
