@@ -7,6 +7,7 @@
 #include "apps/chat_session.h"
 #include "apps/command.h"
 #include "apps/generation_flags.h"
+#include "apps/sampling_flags.h"
 #include "apps/text_engine.h"
 #include "lattice/result.h"
 

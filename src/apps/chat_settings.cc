@@ -1,51 +1,51 @@
 #include "apps/chat_settings.h"
 
-#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <type_traits>
 #include <vector>
+
+#include "apps/number_flags.h"
+#include "apps/sampling_flags.h"
 
 namespace lattice::apps {
 namespace {
 
-template <typename Number>
-bool ParseNumber(std::string_view text, Number& out) {
-  Number value{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size()) return false;
-  out = value;
-  return true;
-}
-
 struct Setting {
-  const char* name;
+  std::string name;
   std::function<bool(std::string_view)> parse;
   std::string text;
 };
 
+std::string Text(float value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%g", static_cast<double>(value));
+  return text;
+}
+std::string Text(std::uint64_t value) { return std::to_string(value); }
+
 template <typename Number>
 Setting MakeSetting(const char* name, Number& number) {
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.17g", static_cast<double>(number));
-  if constexpr (std::is_same_v<Number, float>) {
-    std::snprintf(text, sizeof(text), "%g", static_cast<double>(number));
-  }
-  return {name, [&number](std::string_view value) { return ParseNumber(value, number); }, text};
+  const auto parse = [&number](std::string_view text) {
+    const auto value = ReadNumber<Number>(text);
+    if (value) number = *value;
+    return value.has_value();
+  };
+  return {name, parse, Text(number)};
 }
 
 std::vector<Setting> NumberSettings(ChatSession& session) {
   engine::GenerationOptions& options = session.generation();
-  decoding::SamplingOptions& sampling = options.sampling;
-  return {MakeSetting("temperature", sampling.temperature),
-          MakeSetting("top-k", sampling.top_k),
-          MakeSetting("top-p", sampling.top_p),
-          MakeSetting("min-p", sampling.min_p),
-          MakeSetting("repetition-penalty", sampling.repetition_penalty),
-          MakeSetting("presence-penalty", sampling.presence_penalty),
-          MakeSetting("frequency-penalty", sampling.frequency_penalty),
-          MakeSetting("seed", sampling.seed),
-          MakeSetting("max-tokens", options.max_tokens)};
+  std::vector<Setting> settings;
+  for (const SamplingNumber& row : SamplingNumbers()) {
+    settings.push_back(MakeSetting(row.name, options.sampling.*row.field));
+  }
+  for (const SamplingCount& row : SamplingCounts()) {
+    settings.push_back(MakeSetting(row.name, options.sampling.*row.field));
+  }
+  settings.push_back(MakeSetting("seed", options.sampling.seed));
+  settings.push_back(MakeSetting("max-tokens", options.max_tokens));
+  return settings;
 }
 
 Status SetThinking(std::string_view value, ThinkingOptions& thinking) {
@@ -53,7 +53,7 @@ Status SetThinking(std::string_view value, ThinkingOptions& thinking) {
     thinking.enabled = value == "on";
   } else if (value == "auto") {
     thinking = {};
-  } else if (std::size_t budget = 0; ParseNumber(value, budget)) {
+  } else if (const auto budget = ReadNumber<std::size_t>(value)) {
     thinking.budget = budget;
   } else {
     return Error{ErrorCode::kInvalidArgument, "thinking is on, off, auto or a number of tokens"};
@@ -73,7 +73,7 @@ Status ChangeSetting(std::string_view name, std::string_view value, ChatSession&
   if (name == "thinking") return SetThinking(value, session.thinking());
   std::string known;
   for (const Setting& setting : NumberSettings(session)) {
-    known += std::string(setting.name) + ", ";
+    known += setting.name + ", ";
     if (setting.name != name) continue;
     const decoding::SamplingOptions before = session.generation().sampling;
     if (!setting.parse(value)) {
@@ -92,7 +92,7 @@ Status ChangeSetting(std::string_view name, std::string_view value, ChatSession&
 std::string SettingLines(ChatSession& session) {
   std::string lines;
   for (const Setting& setting : NumberSettings(session)) {
-    lines += std::string(setting.name) + " " + setting.text + "\n";
+    lines += setting.name + " " + setting.text + "\n";
   }
   return lines + "thinking " + ThinkingText(session.thinking()) + "\n";
 }

@@ -4,6 +4,7 @@
 
 #include "apps/bench_embedding.h"
 #include "apps/bench_generation.h"
+#include "apps/number_flags.h"
 
 namespace lattice::apps {
 namespace {
@@ -31,11 +32,7 @@ void DeclareGeneration(CLI::App& arguments, GenerationBenchArguments& generation
   arguments.get_option("--model")->description(
       "Measure this generator: folder, .gguf file, known name or OWNER/NAME");
   const auto lengths = [&](const char* name, std::vector<std::size_t>& out, const char* what) {
-    arguments.add_option(name, out, what)
-        ->delimiter(',')
-        ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 20))
-        ->type_name("N,...")
-        ->capture_default_str();
+    AddCounts(arguments, name, out, what, {0, 1 << 20})->capture_default_str();
   };
   lengths("-p,--prompt-tokens", generation.prompts, "Tokens of a prompt read at once; 0: none");
   lengths("-n,--generated-tokens", generation.generated, "Tokens made one by one; 0: none");
@@ -60,8 +57,8 @@ Action DeclareBench(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
   DeclareGeneration(arguments, parsed->generation);
   DeclareEmbedding(arguments, parsed->embedding);
-  arguments.add_option("-r,--rounds", parsed->embedding.rounds, "Repetitions; the median counts")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
+  AddCount(arguments, "-r,--rounds", parsed->embedding.rounds, "Repetitions; the median counts",
+           {1, 1000})
       ->capture_default_str();
   arguments.add_flag("--json", parsed->embedding.json, "Print JSON");
   arguments.footer(

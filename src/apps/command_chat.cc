@@ -21,6 +21,7 @@
 #include "apps/generation_json.h"
 #include "apps/interrupt.h"
 #include "apps/line_editor.h"
+#include "apps/number_flags.h"
 #include "apps/text_input.h"
 
 namespace lattice::apps {
@@ -35,9 +36,8 @@ constexpr std::string_view kHelp = R"(/help            this list
 /retry           answer your last message again
 /save FILE       write the conversation, and what the model has read of it
 /load FILE       go on with a saved one
-/set [NAME V]    show or change: temperature, top-k, top-p, min-p, repetition-penalty,
-                 presence-penalty, frequency-penalty, seed, max-tokens,
-                 thinking (on, off, auto or a number of tokens)
+/set [NAME V]    show all, or change: temperature, top-p and the other flags of sampling,
+                 seed, max-tokens, thinking (on, off, auto or a number of tokens)
 /stats           speed and size of the last answer
 /model [MODEL]   which model this is, or go on with another one
 /exit            leave (or Ctrl-D)
@@ -283,10 +283,8 @@ Action DeclareChat(CLI::App& arguments, const AppContext& context) {
       ->type_name("NAME");
   DeclareSamplingFlags(arguments, parsed->chat.sampling);
   arguments.add_flag("--no-think", parsed->chat.no_think, "Ask the model not to think first");
-  arguments
-      .add_option("--reasoning-budget", parsed->chat.reasoning_budget,
-                  "End the model's thinking after N tokens")
-      ->type_name("N");
+  AddCount(arguments, "--reasoning-budget", parsed->chat.reasoning_budget,
+           "End the model's thinking after N tokens");
   arguments.add_flag("--json", parsed->json,
                      "Print events, one JSON object a line: ready, token, done");
   arguments.footer(

@@ -10,6 +10,8 @@
 
 #include "apps/generation_flags.h"
 #include "apps/generation_json.h"
+#include "apps/number_flags.h"
+#include "apps/sampling_flags.h"
 #include "apps/text_engine.h"
 #include "apps/token_ids.h"
 
@@ -29,7 +31,7 @@ struct Arguments {
 };
 
 Result<std::vector<TokenId>> PromptIds(const Arguments& arguments, const engine::TextModel& model) {
-  if (!arguments.ids.empty()) return ParseIds(arguments.ids, "--ids");
+  if (!arguments.ids.empty()) return ParseIds(arguments.ids);
   tokenizers::EncodeOptions options;
   options.special_as_text = arguments.special_as_text;
   LATTICE_TRY(tokenizers::Encoding encoding, model.tokenizer->Encode(arguments.prompt, options));
@@ -79,13 +81,10 @@ Action DeclareComplete(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
   DeclareTextModelFlags(arguments, parsed->model);
   arguments.add_option("-p,--prompt", parsed->prompt, "The text to go on with")->type_name("TEXT");
-  arguments.add_option("--ids", parsed->ids, "The prompt as token ids: \"1 2 3\"");
+  AddIds(arguments, "--ids", parsed->ids, "The prompt as token ids");
   DeclareSamplingFlags(arguments, parsed->sampling);
-  arguments
-      .add_option("--logprobs", parsed->logprobs,
-                  "With --json: log-probabilities of each token and of the N likeliest")
-      ->type_name("N")
-      ->check(CLI::Range(std::size_t{0}, kMaxTop));
+  AddCount(arguments, "--logprobs", parsed->logprobs,
+           "With --json: log-probabilities of each token and of the N likeliest", {0, kMaxTop});
   arguments.add_flag("--special-as-text", parsed->special_as_text,
                      "Read \"<|im_end|>\" and kin in the prompt as plain characters");
   arguments.add_flag("--json", parsed->json, "Print one JSON object at the end");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/json_text.h"
+#include "apps/number_flags.h"
 #include "apps/tokenizer_flags.h"
 
 namespace lattice::apps {
@@ -31,12 +32,8 @@ Status Detokenize(const Arguments& arguments, const AppContext& context) {
 
 Action DeclareDetokenize(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
-  arguments
-      .add_option(
-          "-m,--model", parsed->model,
-          "Folder, known name, OWNER/NAME, tokenizer.json or .model file (the default model)")
-      ->type_name("MODEL");
-  arguments.add_option("ID", parsed->ids, "Token ids")->required();
+  DeclareTokenizerModel(arguments, parsed->model);
+  AddCount(arguments, "ID", parsed->ids, "Token ids")->required();
   arguments.add_flag("--keep-special", parsed->keep_special, "Show special tokens too");
   arguments.add_flag("--json", parsed->json, "Print JSON");
   arguments.footer("\nExample:\n  lattice detokenize --model all-minilm-l6-v2 101 7592 2088 102");

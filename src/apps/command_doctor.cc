@@ -9,10 +9,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "apps/available_memory.h"
 #include "apps/embedding_flags.h"
 #include "apps/generation_flags.h"
+#include "apps/number_flags.h"
 #include "apps/peak_memory.h"
 #include "apps/progress_bar.h"
 #include "apps/text_engine.h"
@@ -20,6 +22,7 @@
 #include "base/mapped_file.h"
 #include "base/thread_pool.h"
 #include "hub/hub.h"
+#include "models/config.h"
 #include "models/model_files.h"
 #include "models/model_plan.h"
 #include "models/packed_weights.h"
@@ -138,6 +141,8 @@ Result<boost::json::object> Plan(const Arguments& arguments, const AppContext& c
                                 {"total_bytes", plan.TotalBytes(use)},
                                 {"available_bytes", available},
                                 {"fits", fits.has_value()}};
+  const std::vector<std::string> unread = models::UnreadParts(files.config());
+  if (!unread.empty()) report["not_used"] = boost::json::value_from(unread);
   if (!fits) report["why_not"] = fits.error().message;
   LATTICE_TRY(report["packed_weights"], PackedWeights(files, weights, context));
   return report;
@@ -195,11 +200,8 @@ Action DeclareDoctor(CLI::App& arguments, const AppContext& context) {
   DeclareEmbeddingFlags(arguments, parsed->embedding);
   arguments.get_option("--model")->description(
       "Say what this model is and takes: an embedding model is loaded, a generator is not");
-  arguments.add_option("-c,--context", parsed->context, "Of a generator (all that it reads)")
-      ->type_name("N");
-  arguments.add_option("--kv-type", parsed->kv_type, "How a generator keeps keys and values")
-      ->check(CLI::IsMember({"f32", "f16", "q8"}))
-      ->capture_default_str();
+  AddCount(arguments, "-c,--context", parsed->context, "Of a generator (all that it reads)", {1});
+  DeclareKvType(arguments, parsed->kv_type);
   DeclareWeightType(arguments, parsed->weights);
   arguments.add_flag("--json", parsed->json, "Print JSON");
   arguments.footer(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/embedding_flags.h"
+#include "apps/number_flags.h"
 #include "apps/progress_bar.h"
 #include "apps/text_input.h"
 #include "apps/vector_output.h"
@@ -93,31 +94,23 @@ Status Embed(const Arguments& arguments, const AppContext& context) {
 Action DeclareEmbed(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
   DeclareEmbeddingFlags(arguments, parsed->embedding);
-  arguments.add_option("TEXT", parsed->texts,
-                       "Texts; none: --input, or the lines of standard input");
-  arguments
-      .add_option("-i,--input", parsed->input,
-                  "A text a line; .jsonl: {\"text\": ...} a line; -: standard input")
-      ->type_name("FILE");
+  DeclareTexts(arguments, parsed->texts, parsed->input);
   arguments
       .add_option("--role", parsed->role, "What the texts are for: the model's prompt is added")
-      ->check(CLI::IsMember({"query", "passage", "none"}))
+      ->check(CLI::IsMember(RoleNames()))
       ->capture_default_str();
   CLI::Option* prompt = arguments.add_option("--prompt", parsed->prompt,
                                              "Put before each text, instead of the role's");
-  arguments
-      .add_option("--dimensions", parsed->dimensions,
-                  "Keep the first N numbers (models trained for it), then normalise")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  AddCount(arguments, "--dimensions", parsed->dimensions,
+           "Keep the first N numbers (models trained for it), then normalise", {1});
   arguments.add_option("--pooling", parsed->pooling, "Instead of what the model's files say")
-      ->check(CLI::IsMember({"cls", "mean", "last", "max", "mean_sqrt_len", "weighted_mean"}));
+      ->check(CLI::IsMember(PoolingNames()));
   arguments.add_flag("--no-normalize", parsed->no_normalize,
                      "Leave the vectors' lengths as they are");
   arguments.add_flag("--special-as-text", parsed->special_as_text,
                      "Read \"[SEP]\" and kin in a text as plain characters");
   arguments.add_option("-f,--format", parsed->format, "json, jsonl, npy or table")
-      ->check(CLI::IsMember({"json", "jsonl", "npy", "table"}))
+      ->check(CLI::IsMember(VectorFormatNames()))
       ->capture_default_str();
   arguments.add_option("-o,--output", parsed->output, "Instead of standard output")
       ->type_name("FILE");

@@ -51,7 +51,7 @@ Status CheckIds(const std::vector<TokenId>& ids, const models::ModelInfo& info) 
 }
 
 Result<std::vector<std::uint8_t>> Segments(std::string_view text, std::size_t n_ids) {
-  LATTICE_TRY(const std::vector<TokenId> values, ParseIds(text, "--type-ids"));
+  LATTICE_TRY(const std::vector<TokenId> values, ParseIds(text));
   if (!values.empty() && values.size() != n_ids) {
     return Error{ErrorCode::kInvalidArgument, "--type-ids has " + std::to_string(values.size()) +
                                                   " numbers for " + std::to_string(n_ids) + " ids"};
@@ -165,8 +165,9 @@ Status Forward(const Arguments& arguments, const AppContext& context) {
   LATTICE_TRY(const auto model,
               models::LoadModel(resolved.path, *backend,
                                 {.purpose = models::Purpose::kGenerate,
-                                 .precision = static_cast<kernels::Precision>(precision)}));
-  LATTICE_TRY(const std::vector<TokenId> ids, ParseIds(arguments.ids, "--ids"));
+                                 .precision = static_cast<kernels::Precision>(precision),
+                                 .log = context.Log()}));
+  LATTICE_TRY(const std::vector<TokenId> ids, ParseIds(arguments.ids));
   LATTICE_TRY_VOID(CheckIds(ids, model->info()));
   LATTICE_TRY(const std::vector<std::uint8_t> segments, Segments(arguments.type_ids, ids.size()));
   const models::SequenceRows rows{0, static_cast<std::uint32_t>(ids.size())};
@@ -184,8 +185,8 @@ Action DeclareForward(CLI::App& arguments, const AppContext& context) {
                 static_cast<int>(kernels::Precision::kInt8));
   const auto parsed = std::make_shared<Arguments>();
   DeclareEmbeddingFlags(arguments, parsed->model);
-  arguments.add_option("--ids", parsed->ids, "Token ids, as \"1 2 3\"")->required();
-  arguments.add_option("--type-ids", parsed->type_ids, "Segment of each id, 0 or 1 (all 0)");
+  AddIds(arguments, "--ids", parsed->ids, "Token ids")->required();
+  AddIds(arguments, "--type-ids", parsed->type_ids, "Segment of each id, 0 or 1 (all 0)");
   arguments.add_flag("--hidden", parsed->hidden,
                      "Write hidden.0 (after the embedding) to hidden.L (what the head reads) too");
   arguments.add_option("-o,--output", parsed->output, "The .safetensors file to write")

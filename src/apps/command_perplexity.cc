@@ -11,6 +11,7 @@
 
 #include "apps/generation_flags.h"
 #include "apps/generation_json.h"
+#include "apps/number_flags.h"
 #include "apps/progress_bar.h"
 #include "apps/text_engine.h"
 #include "base/files.h"
@@ -105,11 +106,11 @@ Action DeclarePerplexity(CLI::App& arguments, const AppContext& context) {
   arguments.add_option("-f,--file", parsed->file, "The text to score")
       ->type_name("FILE")
       ->required();
-  arguments.add_option("--window", parsed->window, "Tokens that the model sees at once")
+  AddCount(arguments, "--window", parsed->window, "Tokens that the model sees at once", {2})
       ->capture_default_str();
-  arguments.add_option("--stride", parsed->stride, "How far each window is from the one before")
+  AddCount(arguments, "--stride", parsed->stride, "How far each window is from the one before", {1})
       ->capture_default_str();
-  arguments.add_option("--max-tokens", parsed->max_tokens, "Score so many tokens only; 0: all")
+  AddCount(arguments, "--max-tokens", parsed->max_tokens, "Score so many tokens only; 0: all")
       ->capture_default_str();
   arguments
       .add_option("--against", parsed->against,
@@ -117,7 +118,7 @@ Action DeclarePerplexity(CLI::App& arguments, const AppContext& context) {
       ->type_name("MODEL");
   arguments
       .add_option("--against-precision", parsed->against_precision, "Arithmetic of that model")
-      ->check(CLI::IsMember({"auto", "f32", "bf16", "int8"}))
+      ->check(CLI::IsMember(ComputePrecisionNames()))
       ->capture_default_str();
   arguments.add_flag("--json", parsed->json, "Print JSON");
   arguments.footer(

@@ -8,11 +8,13 @@
 #include <system_error>
 #include <utility>
 
+#include "apps/number_flags.h"
 #include "apps/progress_bar.h"
 #include "apps/quantize_report.h"
 #include "apps/quantize_source.h"
 #include "apps/text_engine.h"
 #include "apps/weight_types.h"
+#include "base/disk_space.h"
 #include "hub/hub.h"
 #include "weights/quantise_plan.h"
 
@@ -45,17 +47,6 @@ Status CheckDestination(const Arguments& arguments, const fs::path& source) {
   return Ok();
 }
 
-/// A remark rather than a promise: others write to the disk too.
-Status CheckSpace(const fs::path& file, std::size_t n_bytes) {
-  std::error_code failed;
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const fs::space_info space = fs::space(folder, failed);
-  if (failed || space.available >= n_bytes) return Ok();
-  return Error{ErrorCode::kResourceExhausted, file.string() + ": needs " + ByteText(n_bytes) +
-                                                  ", and " + ByteText(space.available) +
-                                                  " are free on that disk"};
-}
-
 void Remark(const QuantizeSource& source, const weights::QuantiseNotes& notes, const LogSink& log) {
   if (notes.requantised.empty() || !log) return;
   const weights::TensorJob& first = source.plan().jobs[notes.requantised[0]];
@@ -68,7 +59,8 @@ void Remark(const QuantizeSource& source, const weights::QuantiseNotes& notes, c
 Result<double> Write(const Arguments& arguments, const AppContext& context,
                      const QuantizeSource& source) {
   const auto start = std::chrono::steady_clock::now();
-  LATTICE_TRY_VOID(CheckSpace(arguments.destination, source.plan().tensor_bytes()));
+  const fs::path folder = fs::path(arguments.destination).parent_path();
+  LATTICE_TRY_VOID(CheckDiskSpace(folder.empty() ? "." : folder, source.plan().tensor_bytes()));
   std::vector<weights::TensorSpec> specs;
   for (const weights::TensorJob& job : source.plan().jobs) specs.push_back(job.spec);
   LATTICE_TRY(auto writer, weights::GgufWriter::Create(arguments.destination, source.plan().pairs,
@@ -132,8 +124,7 @@ Action DeclareQuantize(CLI::App& arguments, const AppContext& context) {
   arguments.add_flag("--pure", parsed->pure, "No matrix gets more bits than --type for its role");
   arguments.add_flag("--dry-run", parsed->dry_run, "Print what would become what; write nothing");
   arguments.add_flag("--force", parsed->force, "Replace DST if it exists");
-  arguments.add_option("-t,--threads", parsed->threads, "Worker threads (all processors)")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1024}));
+  AddThreads(arguments, parsed->threads);
   arguments.add_flag("--json", parsed->json, "Print JSON");
   arguments.footer(
       "\nWrites the model's weights in fewer bits, as a GGUF file that other programs read too.\n"

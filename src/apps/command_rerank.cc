@@ -9,6 +9,7 @@
 
 #include "apps/embedding_flags.h"
 #include "apps/json_text.h"
+#include "apps/number_flags.h"
 #include "apps/text_input.h"
 
 namespace lattice::apps {
@@ -93,17 +94,10 @@ Action DeclareRerank(CLI::App& arguments, const AppContext& context) {
   arguments.get_option("--model")->required()->description(
       "A cross-encoder or reranking decoder: folder, known name or OWNER/NAME");
   arguments.add_option("--query", parsed->query, "What the texts are judged against")->required();
-  arguments.add_option("TEXT", parsed->texts,
-                       "Texts; none: --input, or the lines of standard input");
-  arguments
-      .add_option("-i,--input", parsed->input,
-                  "A text a line; .jsonl: {\"text\": ...} a line; -: standard input")
-      ->type_name("FILE");
+  DeclareTexts(arguments, parsed->texts, parsed->input);
   arguments.add_option("--instruction", parsed->instruction,
                        "For models that take one (Qwen3-Reranker)");
-  arguments.add_option("--top", parsed->top, "Print only the best N")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  AddCount(arguments, "--top", parsed->top, "Print only the best N", {1});
   arguments.add_flag("--json", parsed->json, "Print JSON");
   arguments.footer(
       "\nExample:\n"

@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "apps/model_json.h"
 #include "apps/progress_bar.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "models/config.h"
 
 namespace lattice::apps {
 namespace {
@@ -37,6 +39,9 @@ Result<boost::json::object> ReadConfigSummary(const fs::path& folder) {
       summary[key] = *value;
     }
   }
+  const JsonView config(*document, file.string() + ": ");
+  const std::vector<std::string> unread = models::UnreadParts(config);
+  if (!unread.empty()) summary["not_used"] = boost::json::value_from(unread);
   return summary;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/json_text.h"
+#include "apps/number_flags.h"
 #include "apps/text_input.h"
 #include "apps/tokenizer_flags.h"
 
@@ -83,21 +84,10 @@ Status Tokenize(const Arguments& arguments, const AppContext& context) {
 
 Action DeclareTokenize(CLI::App& arguments, const AppContext& context) {
   const auto parsed = std::make_shared<Arguments>();
-  arguments
-      .add_option(
-          "-m,--model", parsed->model,
-          "Folder, known name, OWNER/NAME, tokenizer.json or .model file (the default model)")
-      ->type_name("MODEL");
-  arguments.add_option("TEXT", parsed->texts,
-                       "Texts; none: --input, or the lines of standard input");
-  arguments
-      .add_option("-i,--input", parsed->input,
-                  "A text a line; .jsonl: {\"text\": ...} a line; -: standard input")
-      ->type_name("FILE");
-  arguments
-      .add_option("--max-tokens", parsed->max_tokens,
-                  "Cut each text to N tokens as the model would; 0: never")
-      ->type_name("N");
+  DeclareTokenizerModel(arguments, parsed->model);
+  DeclareTexts(arguments, parsed->texts, parsed->input);
+  AddCount(arguments, "--max-tokens", parsed->max_tokens,
+           "Cut each text to N tokens as the model would; 0: never");
   arguments.add_flag("--no-special", parsed->no_special, "Add no tokens around the text");
   arguments.add_flag("--special-as-text", parsed->special_as_text,
                      "Read \"<|im_end|>\" and kin in a text as plain characters");

@@ -5,40 +5,24 @@
 #include <span>
 #include <utility>
 
+#include "apps/named_values.h"
+#include "apps/number_flags.h"
 #include "apps/progress_bar.h"
 
 namespace lattice::apps {
 namespace {
 
-template <typename Value>
-struct Name {
-  std::string_view name;
-  Value value;
-};
-
-constexpr Name<ComputePrecision> kPrecisions[] = {{"f32", ComputePrecision::kF32},
-                                                  {"bf16", ComputePrecision::kBf16},
-                                                  {"int8", ComputePrecision::kInt8}};
-constexpr Name<Role> kRoles[] = {
+constexpr Named<ComputePrecision> kPrecisions[] = {{"f32", ComputePrecision::kF32},
+                                                   {"bf16", ComputePrecision::kBf16},
+                                                   {"int8", ComputePrecision::kInt8}};
+constexpr Named<Role> kRoles[] = {
     {"query", Role::kQuery}, {"passage", Role::kPassage}, {"none", Role::kNone}};
-constexpr Name<Pooling> kPoolings[] = {{"cls", Pooling::kCls},
-                                       {"mean", Pooling::kMean},
-                                       {"last", Pooling::kLast},
-                                       {"max", Pooling::kMax},
-                                       {"mean_sqrt_len", Pooling::kMeanSqrtLength},
-                                       {"weighted_mean", Pooling::kWeightedMean}};
-
-template <typename Value, std::size_t kCount>
-Result<Value> Parse(const Name<Value> (&names)[kCount], std::string_view what,
-                    std::string_view text) {
-  std::string known;
-  for (const Name<Value>& name : names) {
-    if (name.name == text) return name.value;
-    known += (known.empty() ? "" : ", ") + std::string(name.name);
-  }
-  return Error{ErrorCode::kInvalidArgument,
-               "unknown " + std::string(what) + " '" + std::string(text) + "'; known: " + known};
-}
+constexpr Named<Pooling> kPoolings[] = {{"cls", Pooling::kCls},
+                                        {"mean", Pooling::kMean},
+                                        {"last", Pooling::kLast},
+                                        {"max", Pooling::kMax},
+                                        {"mean_sqrt_len", Pooling::kMeanSqrtLength},
+                                        {"weighted_mean", Pooling::kWeightedMean}};
 
 }  // namespace
 
@@ -48,10 +32,9 @@ void DeclareEmbeddingFlags(CLI::App& arguments, EmbeddingFlags& flags) {
       ->type_name("MODEL");
   arguments
       .add_option("--precision", flags.precision, "Arithmetic: f32 (exact), bf16 or int8 (faster)")
-      ->check(CLI::IsMember({"f32", "bf16", "int8"}))
+      ->check(CLI::IsMember(NamesOf(kPrecisions)))
       ->capture_default_str();
-  arguments.add_option("-t,--threads", flags.threads, "Worker threads (all processors)")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1024}));
+  AddThreads(arguments, flags.threads);
 }
 
 Result<std::unique_ptr<EmbeddingService>> OpenService(const EmbeddingFlags& flags,
@@ -73,10 +56,15 @@ Result<std::unique_ptr<EmbeddingService>> OpenService(const EmbeddingFlags& flag
 }
 
 Result<ComputePrecision> ParsePrecision(std::string_view name) {
-  return Parse(kPrecisions, "precision", name);
+  return FindNamed(kPrecisions, "precision", name);
 }
-Result<Role> ParseRole(std::string_view name) { return Parse(kRoles, "role", name); }
-Result<Pooling> ParsePooling(std::string_view name) { return Parse(kPoolings, "pooling", name); }
+Result<Role> ParseRole(std::string_view name) { return FindNamed(kRoles, "role", name); }
+Result<Pooling> ParsePooling(std::string_view name) {
+  return FindNamed(kPoolings, "pooling", name);
+}
+
+std::vector<std::string> RoleNames() { return NamesOf(kRoles); }
+std::vector<std::string> PoolingNames() { return NamesOf(kPoolings); }
 
 std::string_view PoolingName(Pooling pooling) {
   const auto* found = std::find_if(std::begin(kPoolings), std::end(kPoolings),

@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "apps/command.h"
 #include "lattice/embedding.h"
@@ -28,8 +30,10 @@ Result<std::unique_ptr<EmbeddingService>> OpenService(const EmbeddingFlags& flag
 Result<ComputePrecision> ParsePrecision(std::string_view name);
 /// "query", "passage", "none".
 Result<Role> ParseRole(std::string_view name);
+std::vector<std::string> RoleNames();
 /// "cls", "mean", "last", ...
 Result<Pooling> ParsePooling(std::string_view name);
+std::vector<std::string> PoolingNames();
 std::string_view PoolingName(Pooling pooling);
 
 /// "3 of 10 texts were cut to fit the model", or nothing.

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "engine/generation_defaults.h"
-#include "engine/generator.h"
+#include "kernels/api/backend.h"
+#include "lattice/result.h"
+#include "numeric/dtype.h"
 
 namespace lattice::apps {
 
@@ -26,26 +28,15 @@ struct TextModelFlags {
 /// --weight-cache.
 void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags);
 
-/// Adds --weights alone.
+/// Adds --weights, or --kv-type, alone.
 void DeclareWeightType(CLI::App& arguments, std::string& type);
+void DeclareKvType(CLI::App& arguments, std::string& type);
 
-/// Flags of sampling; absent ones leave what the model's files recommend.
-struct SamplingFlags {
-  std::optional<std::size_t> max_tokens;
-  std::optional<float> temperature, top_p, min_p, typical_p, top_n_sigma;
-  std::optional<float> repetition_penalty, presence_penalty, frequency_penalty;
-  std::optional<float> dry_multiplier, xtc_probability, mirostat_tau;
-  std::optional<std::size_t> top_k;
-  std::optional<std::uint64_t> seed;
-  std::vector<std::string> stop;
-  bool ignore_eos = false;
-};
-
-void DeclareSamplingFlags(CLI::App& arguments, SamplingFlags& flags);
-
-/// The flags over what the model's files recommend. Without a --seed one is drawn, and the options
-/// say which.
-engine::GenerationOptions MakeGenerationOptions(const SamplingFlags& flags,
-                                                const engine::GenerationDefaults& defaults);
+/// The words of --precision; "auto" is absent.
+std::vector<std::string> ComputePrecisionNames();
+Result<std::optional<kernels::Precision>> ParseComputePrecision(std::string_view name);
+Result<kernels::KvType> ParseKvType(std::string_view name);
+/// A block format to quantise to; "" is absent.
+Result<std::optional<Dtype>> ParseWeightType(std::string_view name);
 
 }  // namespace lattice::apps

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/bracketed_arguments.h"
 #include "apps/command.h"
 #include "apps/environment.h"
 #include "apps/interrupt.h"
@@ -71,8 +72,9 @@ int Run(int argc, char** argv) {
     arguments->fallthrough();  // shared flags may follow the command's name
     actions.emplace_back(arguments, command.declare(*arguments, context));
   }
+  UnmarkBracketed(app);
   try {
-    app.parse(argc, argv);
+    app.parse(MarkBracketed(argc, argv));
   } catch (const CLI::ParseError& error) {  // how CLI11 reports --help, --version and complaints
     return PrintParseResult(app, error);
   }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "apps/available_memory.h"
-#include "apps/weight_types.h"
 #include "hub/hub.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/packed_weights.h"
@@ -15,30 +14,6 @@ namespace lattice::apps {
 namespace {
 
 constexpr std::size_t kLeastContext = 512;  // below it a shorter one is not tried unasked
-
-template <typename Value>
-struct Name {
-  std::string_view name;
-  Value value;
-};
-
-constexpr Name<kernels::Precision> kPrecisions[] = {{"f32", kernels::Precision::kF32},
-                                                    {"bf16", kernels::Precision::kBf16},
-                                                    {"int8", kernels::Precision::kInt8}};
-constexpr Name<kernels::KvType> kKvTypes[] = {
-    {"f32", kernels::KvType::kF32}, {"f16", kernels::KvType::kF16}, {"q8", kernels::KvType::kQ8}};
-
-Error UnknownName(std::string_view text) {
-  return {ErrorCode::kInvalidArgument, "unknown name '" + std::string(text) + "'"};
-}
-
-template <typename Value, std::size_t kCount>
-Result<Value> Parse(const Name<Value> (&names)[kCount], std::string_view text) {
-  for (const Name<Value>& name : names) {
-    if (name.name == text) return name.value;
-  }
-  return UnknownName(text);
-}
 
 /// The context that was asked for; else all that the model reads, halved until it fits.
 Status ChooseContext(std::size_t asked, std::size_t available, FoundTextModel& found) {
@@ -87,6 +62,7 @@ Result<FoundTextModel> FindTextModel(const TextModelFlags& flags, const AppConte
   LATTICE_TRY(const auto weights, ParseWeightType(flags.weights));
   FoundTextModel found{files, models::PlanOf(*files, weights), {}, {}};
   found.options.weights = weights;
+  found.options.log = context.Log();
   LATTICE_TRY(found.options.precision, ParseComputePrecision(flags.precision));
   const bool keep =
       flags.weight_cache.empty() ? context.environment.keep_packed : flags.weight_cache == "auto";
@@ -125,21 +101,6 @@ Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext&
   opened.context = std::make_unique<engine::ContextCache>(std::move(cache));
   opened.generator = std::make_unique<engine::Generator>(*opened.model, *opened.backend);
   return opened;
-}
-
-Result<std::optional<kernels::Precision>> ParseComputePrecision(std::string_view name) {
-  if (name == "auto") return std::optional<kernels::Precision>();
-  LATTICE_TRY(const kernels::Precision precision, Parse(kPrecisions, name));
-  return std::optional(precision);
-}
-
-Result<kernels::KvType> ParseKvType(std::string_view name) { return Parse(kKvTypes, name); }
-
-Result<std::optional<Dtype>> ParseWeightType(std::string_view name) {
-  if (name.empty()) return std::optional<Dtype>();
-  const std::optional<Dtype> type = FindType(BlockWeightTypes(), name);
-  if (type) return type;
-  return UnknownName(name);
 }
 
 }  // namespace lattice::apps

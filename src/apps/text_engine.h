@@ -2,8 +2,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <string_view>
 
 #include "apps/command.h"
 #include "apps/generation_flags.h"
@@ -57,11 +55,5 @@ struct TextEngine {
   std::unique_ptr<engine::Generator> generator;
 };
 Result<TextEngine> OpenTextEngine(const TextModelFlags& flags, const AppContext& context);
-
-/// "auto" is absent.
-Result<std::optional<kernels::Precision>> ParseComputePrecision(std::string_view name);
-Result<kernels::KvType> ParseKvType(std::string_view name);
-/// A block format to quantise to; "" is absent.
-Result<std::optional<Dtype>> ParseWeightType(std::string_view name);
 
 }  // namespace lattice::apps

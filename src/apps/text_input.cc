@@ -41,6 +41,14 @@ std::size_t CountLines(const std::string& path) {
 
 }  // namespace
 
+void DeclareTexts(CLI::App& arguments, std::vector<std::string>& texts, std::string& input) {
+  arguments.add_option("TEXT", texts, "Texts; none: --input, or the lines of standard input");
+  arguments
+      .add_option("-i,--input", input,
+                  "A text a line; .jsonl: {\"text\": ...} a line; -: standard input")
+      ->type_name("FILE");
+}
+
 struct TextInput::State {
   std::vector<std::string> texts;  // the arguments, when there are any
   std::size_t next_text = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -9,6 +10,9 @@
 #include "lattice/result.h"
 
 namespace lattice::apps {
+
+/// Adds TEXT... and --input, from which TextInput is opened.
+void DeclareTexts(CLI::App& arguments, std::vector<std::string>& texts, std::string& input);
 
 /// Texts that a command works on: its arguments, or the lines of a file or of standard input.
 ///   .jsonl      one JSON document a line: a string, or an object with "text"

@@ -13,6 +13,14 @@ constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
 }  // namespace
 
+void DeclareTokenizerModel(CLI::App& arguments, std::string& model) {
+  arguments
+      .add_option(
+          "-m,--model", model,
+          "Folder, known name, OWNER/NAME, tokenizer.json or .model file (the default model)")
+      ->type_name("MODEL");
+}
+
 Result<std::shared_ptr<const tokenizers::Tokenizer>> OpenTokenizer(const std::string& model,
                                                                    const AppContext& context) {
   const std::filesystem::path path(model);

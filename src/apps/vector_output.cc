@@ -7,11 +7,17 @@
 
 #include "apps/command.h"
 #include "apps/json_text.h"
+#include "apps/named_values.h"
 #include "apps/similarity_table.h"
 #include "base/atomic_file.h"
 
 namespace lattice::apps {
 namespace {
+
+constexpr Named<VectorFormat> kFormats[] = {{"json", VectorFormat::kJson},
+                                            {"jsonl", VectorFormat::kJsonl},
+                                            {"npy", VectorFormat::kNpy},
+                                            {"table", VectorFormat::kTable}};
 
 /// Standard output, or a file that appears whole.
 class Sink {
@@ -179,13 +185,9 @@ class TableOutput : public VectorOutput {
 }  // namespace
 
 Result<VectorFormat> ParseVectorFormat(std::string_view name) {
-  if (name == "json") return VectorFormat::kJson;
-  if (name == "jsonl") return VectorFormat::kJsonl;
-  if (name == "npy") return VectorFormat::kNpy;
-  if (name == "table") return VectorFormat::kTable;
-  return Error{ErrorCode::kInvalidArgument,
-               "unknown format '" + std::string(name) + "'; known: json, jsonl, npy, table"};
+  return FindNamed(kFormats, "format", name);
 }
+std::vector<std::string> VectorFormatNames() { return NamesOf(kFormats); }
 
 Result<std::unique_ptr<VectorOutput>> OpenVectorOutput(VectorFormat format, const std::string& file,
                                                        const EmbeddingModelInfo& model,

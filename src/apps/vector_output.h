@@ -15,6 +15,7 @@ enum class VectorFormat : std::uint8_t { kJson, kJsonl, kNpy, kTable };
 
 /// "json", "jsonl", "npy" or "table".
 Result<VectorFormat> ParseVectorFormat(std::string_view name);
+std::vector<std::string> VectorFormatNames();
 
 /// Writes embeddings as they come. The formats:
 ///   json   {"model", "dimensions", "embeddings": [[...]], "usage": [{"n_tokens", "truncated"}]}

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <utility>
+
+#include "lattice/check.h"
 
 namespace lattice::decoding {
 namespace {
 
-constexpr std::size_t kMaxWindow = 65536;
 constexpr std::size_t kMaxBreakers = 256, kMaxBreakerBytes = 64;
 
 // Shortest spelling of a bound or a value for people: 0.95, not 0.949999988.
@@ -20,24 +22,35 @@ std::string Show(float value) {
 
 Error Invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
-struct Range {
-  std::string_view name;
-  float value, min, max;
-  bool above_min = false;  // the minimum itself is outside
-};
+constexpr SamplingRange kRanges[] = {
+    {"temperature", &SamplingOptions::temperature, 0, 100},
+    {"top_p", &SamplingOptions::top_p, 0, 1, /*above_least=*/true},
+    {"min_p", &SamplingOptions::min_p, 0, 1},
+    {"typical_p", &SamplingOptions::typical_p, 0, 1, /*above_least=*/true},
+    {"top_n_sigma", &SamplingOptions::top_n_sigma, 0, 100},
+    {"repetition_penalty", &SamplingOptions::repetition_penalty, 0.01f, 100},
+    {"presence_penalty", &SamplingOptions::presence_penalty, -100, 100},
+    {"frequency_penalty", &SamplingOptions::frequency_penalty, -100, 100},
+    {"dry_multiplier", &SamplingOptions::dry_multiplier, 0, 100},
+    {"dry_base", &SamplingOptions::dry_base, 1, 10},
+    {"xtc_probability", &SamplingOptions::xtc_probability, 0, 1},
+    {"xtc_threshold", &SamplingOptions::xtc_threshold, 0, 1},
+    {"mirostat_tau", &SamplingOptions::mirostat_tau, 0, 100},
+    {"mirostat_eta", &SamplingOptions::mirostat_eta, 0, 1, /*above_least=*/true}};
 
-Status Check(const Range& range) {
-  const bool inside = (range.above_min ? range.value > range.min : range.value >= range.min) &&
-                      range.value <= range.max;  // false for NaN
+Status Check(const SamplingRange& range, float value) {
+  const bool inside = (range.above_least ? value > range.least : value >= range.least) &&
+                      value <= range.most;  // false for NaN
   if (inside) return Ok();
-  return Invalid(std::string(range.name) + ": " + Show(range.value) + " is not " +
-                 (range.above_min ? "above " : "in ") + Show(range.min) + " to " + Show(range.max));
+  return Invalid(std::string(range.name) + ": " + Show(value) + " is not " +
+                 (range.above_least ? "above " : "in ") + Show(range.least) + " to " +
+                 Show(range.most));
 }
 
 Status CheckWindow(std::string_view name, std::size_t value) {
-  if (value <= kMaxWindow) return Ok();
+  if (value <= kMaxSamplingWindow) return Ok();
   return Invalid(std::string(name) + ": " + std::to_string(value) + " is not in 0 to " +
-                 std::to_string(kMaxWindow));
+                 std::to_string(kMaxSamplingWindow));
 }
 
 Status CheckId(std::string_view name, TokenId id, std::size_t vocab_size) {
@@ -97,29 +110,21 @@ std::string_view SamplingStepName(SamplingStep step) {
   return kNames[static_cast<std::size_t>(step)];
 }
 
+const SamplingRange& RangeOf(float SamplingOptions::*field) {
+  const auto range = std::ranges::find(kRanges, field, &SamplingRange::field);
+  LATTICE_CHECK(range != std::end(kRanges));
+  return *range;
+}
+
 Status CheckSamplingOptions(const SamplingOptions& options, std::size_t vocab_size) {
-  const Range ranges[] = {{"temperature", options.temperature, 0, 100},
-                          {"top_p", options.top_p, 0, 1, /*above_min=*/true},
-                          {"min_p", options.min_p, 0, 1},
-                          {"typical_p", options.typical_p, 0, 1, /*above_min=*/true},
-                          {"top_n_sigma", options.top_n_sigma, 0, 100},
-                          {"repetition_penalty", options.repetition_penalty, 0.01f, 100},
-                          {"presence_penalty", options.presence_penalty, -100, 100},
-                          {"frequency_penalty", options.frequency_penalty, -100, 100},
-                          {"dry_multiplier", options.dry_multiplier, 0, 100},
-                          {"dry_base", options.dry_base, 1, 10},
-                          {"xtc_probability", options.xtc_probability, 0, 1},
-                          {"xtc_threshold", options.xtc_threshold, 0, 1},
-                          {"mirostat_tau", options.mirostat_tau, 0, 100},
-                          {"mirostat_eta", options.mirostat_eta, 0, 1, /*above_min=*/true}};
-  for (const Range& range : ranges) LATTICE_TRY_VOID(Check(range));
+  for (const SamplingRange& range : kRanges) LATTICE_TRY_VOID(Check(range, options.*range.field));
   LATTICE_TRY_VOID(CheckWindow("penalty_window", options.penalty_window));
   LATTICE_TRY_VOID(CheckWindow("dry_window", options.dry_window));
   LATTICE_TRY_VOID(CheckBreakers(options.dry_sequence_breakers));
   LATTICE_TRY_VOID(CheckMirostat(options));
   for (const LogitBias& bias : options.logit_bias) {
     LATTICE_TRY_VOID(CheckId("logit_bias", bias.id, vocab_size));
-    LATTICE_TRY_VOID(Check({"logit_bias", bias.bias, -100, 100}));
+    LATTICE_TRY_VOID(Check({"logit_bias", nullptr, -kMaxLogitBias, kMaxLogitBias}, bias.bias));
   }
   for (const TokenId id : options.banned) LATTICE_TRY_VOID(CheckId("banned", id, vocab_size));
   return CheckOrder(options.order);

@@ -101,6 +101,18 @@ struct SamplingOptions {
   bool is_greedy() const { return temperature == 0.0f; }
 };
 
+inline constexpr std::size_t kMaxSamplingWindow = 65536;
+inline constexpr float kMaxLogitBias = 100;
+
+/// What one of the options' numbers may be.
+struct SamplingRange {
+  std::string_view name;
+  float SamplingOptions::*field;
+  float least, most;
+  bool above_least = false;  ///< The least itself is outside.
+};
+const SamplingRange& RangeOf(float SamplingOptions::*field);
+
 /// kInvalidArgument names the field, its value and its range.
 ///
 /// vocab_size  ids in logit_bias and banned are below it.

@@ -1,25 +1,19 @@
 """complete and perplexity. See command_line.py for how to run it."""
 import json
-import struct
 
-from command_line import FIXTURES, CommandLine, main
+from command_line import FIXTURES, CommandLine, lattice, main, read_safetensors
 
 
 class GenerateTest(CommandLine):
     def test_complete_gives_the_references_tokens(self):
         for name in "llama", "qwen3_5":
             folder = f"{FIXTURES}/{name}"
-            with open(f"{folder}/golden.safetensors", "rb") as f:
-                header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
-                data = f.read()
-            read = lambda key: list(struct.unpack(
-                f"<{(header[key]['data_offsets'][1] - header[key]['data_offsets'][0]) // 4}i",
-                data[slice(*header[key]["data_offsets"])]))
+            golden = read_safetensors(f"{folder}/golden.safetensors")
+            ids = " ".join(map(str, golden["input_ids"][1][:37]))
             done = json.loads(self.run_ok(
-                "complete", "--model", folder, "--ids", " ".join(map(str, read("input_ids")[:37])),
-                "--temperature", "0", "--max-tokens", "24", "--ignore-eos", "--precision", "f32",
-                "--logprobs", "2", "--json"))
-            self.assertEqual(done["ids"], read("greedy_cached_from_37"))
+                "complete", "--model", folder, "--ids", ids, "--temperature", "0", "--max-tokens", "24",
+                "--ignore-eos", "--precision", "f32", "--logprobs", "2", "--json"))
+            self.assertEqual(done["ids"], list(golden["greedy_cached_from_37"][1]))
             self.assertEqual(done["finish_reason"], "length")
             self.assertEqual(done["usage"]["prompt_tokens"], 37)
             self.assertEqual(len(done["logprobs"]), 24)
@@ -31,6 +25,43 @@ class GenerateTest(CommandLine):
         texts = {self.run_ok("complete", "--model", f"{FIXTURES}/llama", "-p", "the cat", "--seed", "7",
                              "--temperature", "1", "-n", "20", "-t", str(t)) for t in (1, 2)}
         self.assertEqual(len(texts), 1)
+
+    def test_every_knob_of_sampling_has_a_flag(self):
+        model = ["complete", "--model", f"{FIXTURES}/llama", "-p", "the cat", "-n", "6", "--json"]
+
+        def ids(*flags):
+            return json.loads(self.run_ok(*model, "--seed", "1", *flags))["ids"]
+
+        self.assertEqual(ids("--temperature", "0", "--logit-bias", "400=100"), [400] * 6)
+        self.assertEqual(ids("--logit-bias", "400=100", "--logit-bias", "401=-100"), [400] * 6)
+        plain = ids("--temperature", "1", "--top-k", "3", "--top-p", "1", "--min-p", "0")
+        self.assertNotEqual(plain, ids("--temperature", "1", "--top-k", "3", "--sampling-order", "temperature"))
+        self.assertEqual(plain, ids("--temperature", "1", "--top-k", "3", "--sampling-order", "top_k,temperature"))
+        # A penalty that sees its window forbids what a bias wants.
+        bias = ["--temperature", "0", "--logit-bias", "400=20", "--presence-penalty", "100", "--ignore-eos"]
+        self.assertEqual(ids(*bias).count(400), 1)
+        self.assertEqual(ids(*bias, "--penalty-window", "0"), [400] * 6)
+        ids("--mirostat", "3", "--mirostat-eta", "0.2")
+        ids("--dry-multiplier", "0.8", "--dry-base", "1.5", "--dry-allowed-length", "3", "--dry-window", "64")
+        ids("--xtc-probability", "0.5", "--xtc-threshold", "0.05")
+        for bad in "69", "69=", "=1", "-1=1", "69=101", "x=1":
+            self.run_bad(2, "--logit-bias", *model, "--logit-bias", bad)
+        self.run_bad(1, "vocabulary", *model, "--logit-bias", "999999=1")
+        self.run_bad(2, "--sampling-order", *model, "--sampling-order", "top_k,bottom_k")
+        self.run_bad(1, "twice", *model, "--sampling-order", "top_k,top_k")
+
+    def test_random_bytes_are_json_and_text(self):
+        broken = 0
+        for seed in range(6):
+            flags = ["--model", f"{FIXTURES}/llama", "--temperature", "100", "--seed", str(seed), "-n", "40"]
+            done = json.loads(self.run_ok("complete", *flags, "-p", "x", "--json"))
+            broken += "\ufffd" in done["text"]
+            self.assertEqual(self.run_ok("complete", *flags, "-p", "x"), done["text"] + "\n")
+            events = [json.loads(line) for line in
+                      self.run_ok("chat", *flags, "-p", "x", "--json").splitlines()]
+            self.assertEqual("".join(e.get("text", "") for e in events if e["event"] == "token"),
+                             events[-1]["text"])
+        self.assertGreater(broken, 0)
 
     def test_perplexity_is_the_references(self):
         folder = f"{FIXTURES}/llama"

@@ -1,8 +1,9 @@
 """bench, doctor, and weights that are kept packed. See command_line.py for how to run it."""
 import json
 import os
+import shutil
 
-from command_line import BERT, FIXTURES, CommandLine, main
+from command_line import BERT, FIXTURES, CommandLine, lattice, main
 
 
 class MachineTest(CommandLine):
@@ -15,6 +16,23 @@ class MachineTest(CommandLine):
         self.assertTrue(plan["fits"])
         self.assertEqual(plan["total_bytes"], sum(plan[k] for k in (
             "weights_bytes", "kv_bytes", "state_bytes", "scratch_bytes")))
+
+    def test_a_vision_part_is_named_and_not_used(self):
+        folder = self.path("seeing")
+        shutil.copytree(f"{FIXTURES}/qwen3_5", folder)
+        with open(f"{folder}/config.json") as f:
+            text = json.load(f)
+        with open(self.path("seeing/config.json"), "w") as f:
+            json.dump({"model_type": "qwen3_5", "architectures": ["Qwen3_5ForConditionalGeneration"],
+                       "text_config": text, "vision_config": {"depth": 2}}, f)
+        done = lattice("complete", "--model", folder, "-p", "x", "-n", "2", "--temperature", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.decode().count("vision"), 1)
+        self.assertEqual(lattice("-q", "complete", "--model", folder, "-p", "x", "-n", "2").stderr, b"")
+        for flag in (), ("--json",):
+            self.assertIn("vision", self.run_ok("doctor", "--model", folder, *flag))
+            self.assertIn("vision", self.run_ok("show", folder, *flag))
+            self.assertNotIn("vision", self.run_ok("show", f"{FIXTURES}/qwen3_5", *flag))
 
     def test_packed_weights_are_kept_looked_at_and_removed(self):
         cache = self.path("cache")

@@ -85,6 +85,25 @@ class QuantizeTest(CommandLine):
         words = "the quick brown fox"
         self.assertEqual(*(self.run_ok("tokenize", "--model", m, words) for m in (source, self.path("q4_0.gguf"))))
 
+    def test_named_templates_go_along_and_are_chosen_in_the_file(self):
+        source, file = self.tiny_llama("source"), self.path("out.gguf")
+        with open(f"{source}/tokenizer_config.json", "r+") as f:
+            config = json.load(f)
+            config["chat_template"] = [{"name": n, "template": n[0] + "{{ messages[0].content }}"}
+                                       for n in ("default", "tool_use", "rag")]
+            f.seek(0)
+            json.dump(config, f)
+            f.truncate()
+        self.run_ok("quantize", source, file, "--type", "q8_0")
+        plain = {"messages": [{"role": "user", "content": "!"}]}
+        tools = {**plain, "kwargs": {"tools": [{"name": "clock"}]}}
+        for case, flags, want in ((plain, (), "d!"), (tools, (), "t!"), (tools, ("--template-name", "rag"), "r!"),
+                                  (tools, ("--template-name", "default"), "d!")):
+            path = self.path("case.json", json.dumps(case))
+            for model in source, file:
+                self.assertEqual(self.run_ok("template", "--model", model, "--input", path, *flags), want)
+        self.run_bad(1, "there are: ", "template", "--model", file, "--input", path, "--template-name", "none")
+
     def test_quantize_of_gguf_files(self):
         full, small = self.path("full.gguf"), self.path("small.gguf")
         source = self.tiny_llama("source")

@@ -16,6 +16,21 @@ class TextsTest(CommandLine):
             self.assertEqual(json.loads(out)["text"], row["decoded"])
         self.run_bad(1, "999999", "detokenize", "--model", BERT, "999999")
 
+    def test_half_a_character_is_a_replacement(self):
+        lines = self.path("t.jsonl", r'"a\ud83d"' "\n" r'{"text": "\ud83d\udc4d"}' "\n" r'"\udc4d b"' "\n")
+        plain = self.path("t.txt", "a\ufffd\n\U0001f44d\n\ufffd b\n")
+        model = f"{FIXTURES}/llama"
+        self.assertEqual(self.run_ok("tokenize", "--model", model, "--json", "-i", lines),
+                         self.run_ok("tokenize", "--model", model, "--json", "-i", plain))
+
+    def test_texts_in_brackets_are_texts(self):
+        for text in "[SEP]", "[a, b]", "[]", "[[x]]", "[a]\x01", "a\x01":
+            both = self.path("t.txt", text + "\nb\n")
+            self.assertEqual(self.run_ok("tokenize", "--model", BERT, "--json", text, "b"),
+                             self.run_ok("tokenize", "--model", BERT, "--json", "-i", both))
+        prompt = self.run_ok("embed", "--model", BERT, "--prompt", "[x] ", "[y]", "-f", "jsonl")
+        self.assertEqual(prompt, self.run_ok("embed", "--model", BERT, "[x] [y]", "-f", "jsonl"))
+
     def test_rerank_sorts_and_cuts(self):
         model = f"{FIXTURES}/bert_reranker"
         texts = ["first text", "second one", "and a third", "first text"]
