@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "apps/available_memory.h"
 #include "apps/embedding_flags.h"
 #include "apps/generation_flags.h"
+#include "apps/model_json.h"
 #include "apps/number_flags.h"
 #include "apps/peak_memory.h"
 #include "apps/progress_bar.h"
@@ -128,19 +130,15 @@ Result<boost::json::object> Plan(const Arguments& arguments, const AppContext& c
   use.n_tokens = arguments.context != 0 ? arguments.context : plan.info.max_tokens;
   const std::size_t available = AvailableMemory();
   const Status fits = plan.CheckFits(use, available);
-  boost::json::object report = {{"architecture", plan.info.architecture},
-                                {"layers", plan.info.n_layers},
-                                {"hidden", plan.info.hidden},
-                                {"vocabulary", plan.info.vocab},
-                                {"max_tokens", plan.info.max_tokens},
-                                {"context", use.n_tokens},
-                                {"weights_bytes", plan.weights_bytes},
-                                {"kv_bytes", plan.KvBytes(use)},
-                                {"state_bytes", plan.StateBytes(use)},
-                                {"scratch_bytes", plan.ScratchBytes(use)},
-                                {"total_bytes", plan.TotalBytes(use)},
-                                {"available_bytes", available},
-                                {"fits", fits.has_value()}};
+  boost::json::object report = ModelInfoJson(plan.info);
+  report["context"] = use.n_tokens;
+  report["weights_bytes"] = plan.weights_bytes;
+  report["kv_bytes"] = plan.KvBytes(use);
+  report["state_bytes"] = plan.StateBytes(use);
+  report["scratch_bytes"] = plan.ScratchBytes(use);
+  report["total_bytes"] = plan.TotalBytes(use);
+  report["available_bytes"] = available;
+  report["fits"] = fits.has_value();
   const std::vector<std::string> unread = models::UnreadParts(files.config());
   if (!unread.empty()) report["not_used"] = boost::json::value_from(unread);
   if (!fits) report["why_not"] = fits.error().message;
@@ -177,6 +175,10 @@ std::string Lines(const boost::json::object& report, const std::string& indent) 
     }
     if (key.ends_with("_bytes") && value.is_number()) {
       out += ByteText(value.to_number<std::uint64_t>());
+    } else if (value.is_double()) {
+      char number[40];
+      std::snprintf(number, sizeof(number), "%.3f", value.get_double());
+      out += number;
     } else {
       out += value.is_string() ? std::string(value.get_string()) : boost::json::serialize(value);
     }

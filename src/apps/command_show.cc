@@ -1,16 +1,21 @@
 #include "apps/command_show.h"
 
 #include <boost/json.hpp>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "apps/model_json.h"
 #include "apps/progress_bar.h"
+#include "apps/weight_types.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "models/config.h"
+#include "models/model_files.h"
 
 namespace lattice::apps {
 namespace {
@@ -45,6 +50,29 @@ Result<boost::json::object> ReadConfigSummary(const fs::path& folder) {
   return summary;
 }
 
+/// The same of a .gguf file, by its header, and how many tensors it has of each type.
+Result<boost::json::object> ReadGgufSummary(const fs::path& file) {
+  LATTICE_TRY(const auto files, models::ModelFiles::Open(file));
+  boost::json::object summary = ModelInfoJson(files->description().info);
+  std::map<std::string, std::size_t> types;
+  for (const auto& [name, tensor] : files->checkpoint()->tensors()) {
+    ++types[TypeText(tensor.dtype)];
+  }
+  summary["tensors"] = boost::json::value_from(types);
+  return summary;
+}
+
+/// Of a model in the cache, which may be one .gguf file.
+std::optional<boost::json::object> CachedSummary(const hub::CachedModel& model) {
+  for (const hub::CachedFile& file : model.files) {
+    if (!file.path.ends_with(".gguf")) continue;
+    auto summary = ReadGgufSummary(model.folder / file.path);
+    return summary ? std::optional(std::move(*summary)) : std::nullopt;
+  }
+  auto summary = ReadConfigSummary(model.folder);
+  return summary ? std::optional(std::move(*summary)) : std::nullopt;
+}
+
 std::string FileLines(const hub::CachedModel& model) {
   std::string text = "files\n";
   for (const hub::CachedFile& file : model.files) {
@@ -58,18 +86,15 @@ Result<boost::json::object> Describe(const Arguments& arguments, const AppContex
   LATTICE_TRY(const hub::ModelReference reference, hub::ParseModelReference(arguments.model));
   if (const auto* path = std::get_if<fs::path>(&reference)) {
     boost::json::object json{{"model", arguments.model}, {"path", path->string()}};
-    if (path->extension() != ".gguf") {
-      LATTICE_TRY(json["config"], ReadConfigSummary(*path));
-    }
+    const bool one_file = path->extension() == ".gguf";
+    LATTICE_TRY(json["config"], one_file ? ReadGgufSummary(*path) : ReadConfigSummary(*path));
     return json;
   }
   const hub::ModelCache cache(context.environment.model_cache);
   LATTICE_TRY(const hub::CachedModel model, cache.Find(std::get<hub::HubId>(reference)));
   files = FileLines(model);
   boost::json::object json = CachedModelJson(model, /*with_files=*/true);
-  if (Result<boost::json::object> config = ReadConfigSummary(model.folder)) {
-    json["config"] = std::move(*config);  // a model of one .gguf file has none
-  }
+  if (auto config = CachedSummary(model)) json["config"] = std::move(*config);
   return json;
 }
 

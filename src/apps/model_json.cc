@@ -23,4 +23,12 @@ boost::json::object CachedModelJson(const hub::CachedModel& model, bool with_fil
   return json;
 }
 
+boost::json::object ModelInfoJson(const models::ModelInfo& info) {
+  return {{"architecture", info.architecture},
+          {"layers", info.n_layers},
+          {"hidden", info.hidden},
+          {"vocabulary", info.vocab},
+          {"max_tokens", info.max_tokens}};
+}
+
 }  // namespace lattice::apps

@@ -117,6 +117,10 @@ class QuantizeTest(CommandLine):
             with open(direct, "rb") as a, open(again, "rb") as b:
                 self.assertEqual(a.read(), b.read())
         self.assertEqual(self.logits(small), self.logits(direct))
+        shown = json.loads(self.run_ok("show", small, "--json"))["config"]
+        self.assertEqual((shown["architecture"], shown["layers"], shown["vocabulary"]), ("llama", 2, 768))
+        self.assertGreater(shown["tensors"]["q4_k"], 8)
+        self.run_bad(1, "GGUF", "show", self.path("noise.gguf", b"noise" * 100))
         done = lattice("quantize", small, again, "--type", "q8_0", "--force")
         self.assertEqual(done.returncode, 0)
         self.assertIn(b"quantised already", done.stderr)
