@@ -58,10 +58,11 @@ struct Starts {
   }
 };
 
-// Sums of a group's products, upon what they begin with.
+// Sums of the products of group `half` of a block, upon what they begin with.
 template <std::size_t kRows, std::size_t kPanels, std::size_t kGroup>
 inline void AddGroup(const Rows<std::int8_t>& x, const Starts<kRows>& starts, std::size_t g,
-                     const std::uint8_t* const (&q)[kPanels], __m512i (&sum)[kRows][kPanels]) {
+                     const std::uint8_t* const (&q)[kPanels], std::size_t half,
+                     __m512i (&sum)[kRows][kPanels]) {
 #pragma GCC unroll 6
   for (std::size_t r = 0; r < kRows; ++r) {
     const __m512i start = _mm512_set1_epi32(starts.values[r][g]);
@@ -69,7 +70,7 @@ inline void AddGroup(const Rows<std::int8_t>& x, const Starts<kRows>& starts, st
     for (std::size_t v = 0; v < kPanels; ++v) sum[r][v] = start;
   }
 #pragma GCC unroll 8
-  for (std::size_t t = 0; t < kGroup; t += 4) {
+  for (std::size_t t = half * kGroup; t < (half + 1) * kGroup; t += 4) {
     __m512i weights[kPanels];
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kPanels; ++v) {
@@ -82,6 +83,20 @@ inline void AddGroup(const Rows<std::int8_t>& x, const Starts<kRows>& starts, st
       for (std::size_t v = 0; v < kPanels; ++v) {
         sum[r][v] = _mm512_dpbusd_epi32(sum[r][v], weights[v], input);
       }
+    }
+  }
+}
+
+// The outputs that exist.
+template <std::size_t kRows, std::size_t kPanels>
+inline void Store(const DotBlocksArgs& a, std::size_t i, std::size_t p,
+                  const __m512 (&y)[kRows][kPanels]) {
+  for (std::size_t v = 0; v < kPanels; ++v) {
+    const std::size_t first = (p + v) * kBlockPanelOutputs;
+    const std::size_t n = a.n - first < kBlockPanelOutputs ? a.n - first : kBlockPanelOutputs;
+    const auto exists = static_cast<__mmask16>((1u << n) - 1u);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      _mm512_mask_storeu_ps(a.y + (i + r) * a.y_stride + first, exists, y[r][v]);
     }
   }
 }
@@ -109,46 +124,43 @@ void Tile(const DotBlocksArgs& a, std::size_t i, std::size_t p) {
   }
   Starts<kRows> starts;
   const std::size_t n_groups = a.k / kGroup;
-  for (std::size_t g = 0; g < n_groups; ++g) {
+  for (std::size_t g = 0; g < n_groups; g += kSumsOfBlock) {
     if (g % kSegment == 0) starts.Set(x_sums, a.zero, n_groups - g);
-    __m512i sum[kRows][kPanels];
-    AddGroup<kRows, kPanels, kGroup>(x, starts, g % kSegment, q, sum);
+#pragma GCC unroll 2
+    for (std::size_t h = 0; h < kSumsOfBlock; ++h) {
+      __m512i sum[kRows][kPanels];
+      AddGroup<kRows, kPanels, kGroup>(x, starts, g % kSegment + h, q, h, sum);
 #pragma GCC unroll 6
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const float s = At<float>(x_scale.row(r));
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const float s = At<float>(x_scale.row(r));
 #pragma GCC unroll 2
-      for (std::size_t v = 0; v < kPanels; ++v) {
-        const __m512 scale = _mm512_mul_ps(_mm512_load_ps(w_scale[v]), _mm512_set1_ps(s));
-        y[r][v] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[r][v]), scale, y[r][v]);
-      }
-      if constexpr (!kHasMin) continue;
-      const float offset = kGroup == 32 ? At<float>(x_offset.row(r))
-                                        : s * static_cast<float>(At<std::int32_t>(x_sums.row(r)));
+        for (std::size_t v = 0; v < kPanels; ++v) {
+          const __m512 scale =
+              _mm512_mul_ps(_mm512_load_ps(w_scale[v] + h * kBlockPanelOutputs), _mm512_set1_ps(s));
+          y[r][v] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[r][v]), scale, y[r][v]);
+        }
+        if constexpr (!kHasMin) continue;
+        const float offset = kGroup == 32 ? At<float>(x_offset.row(r))
+                                          : s * static_cast<float>(At<std::int32_t>(
+                                                    x_sums.row(r) + h * sizeof(std::int32_t)));
 #pragma GCC unroll 2
-      for (std::size_t v = 0; v < kPanels; ++v) {
-        y[r][v] = _mm512_fmadd_ps(_mm512_load_ps(w_min[v]), _mm512_set1_ps(offset), y[r][v]);
+        for (std::size_t v = 0; v < kPanels; ++v) {
+          y[r][v] = _mm512_fmadd_ps(_mm512_load_ps(w_min[v] + h * kBlockPanelOutputs),
+                                    _mm512_set1_ps(offset), y[r][v]);
+        }
       }
     }
-    x.Advance(kGroup);
-    x_sums.Advance(sizeof(std::int32_t));
-    if (kGroup == 32 || g % 2 == 1) {
-      x_scale.Advance(sizeof(float));
-      x_offset.Advance(sizeof(float));
-    }
+    x.Advance(kInputBlock);
+    x_sums.Advance(kSumsOfBlock * sizeof(std::int32_t));
+    x_scale.Advance(sizeof(float));
+    x_offset.Advance(sizeof(float));
     for (std::size_t v = 0; v < kPanels; ++v) {
-      q[v] += kGroup * kBlockPanelOutputs;
-      w_scale[v] += kBlockPanelOutputs;
-      w_min[v] += kBlockPanelOutputs;
+      q[v] += kInputBlock * kBlockPanelOutputs;
+      w_scale[v] += kSumsOfBlock * kBlockPanelOutputs;
+      if constexpr (kHasMin) w_min[v] += kSumsOfBlock * kBlockPanelOutputs;
     }
   }
-  for (std::size_t v = 0; v < kPanels; ++v) {
-    const std::size_t first = (p + v) * kBlockPanelOutputs;
-    const std::size_t n = a.n - first < kBlockPanelOutputs ? a.n - first : kBlockPanelOutputs;
-    const auto exists = static_cast<__mmask16>((1u << n) - 1u);
-    for (std::size_t r = 0; r < kRows; ++r) {
-      _mm512_mask_storeu_ps(a.y + (i + r) * a.y_stride + first, exists, y[r][v]);
-    }
-  }
+  Store<kRows, kPanels>(a, i, p, y);
 }
 
 template <std::size_t kRows, std::size_t kGroup, bool kHasMin>
