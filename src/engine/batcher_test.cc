@@ -125,6 +125,18 @@ TEST_P(BatcherTest, NobodyWaitsLongerThanOneChunk) {
   }
 }
 
+TEST_P(BatcherTest, TheLastTokenOfAPromptWaitsForNoTurn) {
+  SchedulerOptions options;
+  options.chunk_alone = options.chunk_beside_answers = 31;
+  TestBatcher batcher(engine_, options);
+  Told told, other;
+  batcher.Add(DrawTokens(engine_.RandomIds(32), 1, told));
+  batcher.Add(DrawTokens(engine_.RandomIds(200), 1, other));
+  batcher->Step();
+  batcher->Step();
+  EXPECT_EQ(told.n_ends, 1);
+}
+
 TEST_P(BatcherTest, OneLongPromptIsReadOnceForAll) {
   SchedulerOptions options;
   options.chunk_alone = 64;

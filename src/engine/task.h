@@ -35,8 +35,8 @@ struct Task {
 
   std::size_t n_read() const { return sequence == nullptr ? 0 : sequence->n_tokens(); }
   std::size_t n_left() const { return ids.size() - n_read(); }
-  /// More to read than the token that was drawn last.
-  bool is_reading() const { return !is_answering || n_left() > 1; }
+  /// More to read than one token: that is read at once, whether it was drawn or ends the prompt.
+  bool is_reading() const { return n_left() > 1; }
 
   /// A step's reading stops there, and what has been read is kept.
   void AddPlace(std::size_t n_tokens);
