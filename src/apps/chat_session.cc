@@ -34,13 +34,7 @@ Result<std::vector<TokenId>> ReadIds(const JsonView& json) {
 
 ChatSession::ChatSession(TextEngine& engine, chat::ChatTemplate chat_template)
     : engine_(engine),
-      template_(std::move(chat_template)),
-      markers_(chat::FindReasoningMarkers(template_.source())) {
-  if (!markers_) return;
-  for (const std::string& token : markers_->tokens) {
-    if (const auto id = engine.model->tokenizer->Find(token)) marker_tokens_.push_back(*id);
-  }
-}
+      format_(chat::MakeChatFormat(std::move(chat_template), *engine.model->tokenizer)) {}
 
 std::optional<std::string> ChatSession::system() const {
   const auto& messages = conversation_.messages;
@@ -54,31 +48,21 @@ void ChatSession::SetSystem(std::string_view text) {
   if (!text.empty()) messages.insert(messages.begin(), chat::Message::System(text));
 }
 
-Result<chat::RenderedPrompt> ChatSession::Render(const chat::Conversation& conversation) const {
+chat::RenderOptions ChatSession::Rendering() const {
   chat::RenderOptions options;
   options.enable_thinking = thinking_.enabled;
-  return template_.Render(conversation, options);
-}
-
-Result<std::vector<TokenId>> ChatSession::Encode(const chat::RenderedPrompt& prompt) const {
-  std::vector<tokenizers::ByteRange> plain;
-  for (const auto& range : prompt.user_ranges) plain.push_back({range.begin, range.end});
-  tokenizers::EncodeOptions options;
-  options.add_special_tokens = false;  // the template says them
-  options.plain_ranges = plain;
-  LATTICE_TRY(tokenizers::Encoding encoding,
-              engine_.model->tokenizer->Encode(prompt.text, options));
-  return std::move(encoding.ids);
+  return options;
 }
 
 /// The marks must be single tokens, as they are where models think.
 Result<std::optional<engine::ThinkingLimit>> ChatSession::Limit(bool begins_inside) const {
-  if (!thinking_.budget || !markers_) return std::optional<engine::ThinkingLimit>();
+  if (!thinking_.budget || !format_.markers) return std::optional<engine::ThinkingLimit>();
   const tokenizers::Tokenizer& tokenizer = *engine_.model->tokenizer;
-  const auto close = tokenizer.Find(markers_->close);
+  const auto close = tokenizer.Find(format_.markers->close);
   if (!close) {
     return Error{ErrorCode::kUnsupported, "this model cannot be given a thinking budget: '" +
-                                              markers_->close + "' is not one of its tokens"};
+                                              format_.markers->close +
+                                              "' is not one of its tokens"};
   }
   engine::ThinkingLimit limit;
   limit.max_tokens = *thinking_.budget;
@@ -86,23 +70,23 @@ Result<std::optional<engine::ThinkingLimit>> ChatSession::Limit(bool begins_insi
   limit.begins_inside = begins_inside;
   tokenizers::EncodeOptions options;
   options.add_special_tokens = false;
-  LATTICE_TRY(auto open, tokenizer.Encode(markers_->open, options));
-  LATTICE_TRY(auto closing, tokenizer.Encode(markers_->closing, options));
+  LATTICE_TRY(auto open, tokenizer.Encode(format_.markers->open, options));
+  LATTICE_TRY(auto closing, tokenizer.Encode(format_.markers->closing, options));
   limit.open = std::move(open.ids);
   limit.closing = std::move(closing.ids);
   return std::optional(std::move(limit));
 }
 
 Result<ChatTurn> ChatSession::Answer(const std::stop_token& stop, ChatSink sink) {
-  LATTICE_TRY(const chat::RenderedPrompt prompt, Render(conversation_));
-  LATTICE_TRY(const std::vector<TokenId> ids, Encode(prompt));
-  const bool inside = markers_ && chat::OpensReasoning(prompt, *markers_);
+  LATTICE_TRY(const chat::ChatPrompt prompt,
+              chat::MakeChatPrompt(format_, *engine_.model->tokenizer, conversation_, Rendering(),
+                                   /*with_boundaries=*/false));
   engine::GenerationOptions options = generation_;
   options.stop = stop;
-  options.shown_special = marker_tokens_;  // to be split off here
-  LATTICE_TRY(options.thinking, Limit(inside));
+  options.shown_special = format_.marker_tokens;  // to be split off here
+  LATTICE_TRY(options.thinking, Limit(prompt.opens_reasoning));
   ChatTurn turn;
-  chat::ReasoningSplitter splitter(markers_, inside);
+  chat::ReasoningSplitter splitter(format_.markers, prompt.opens_reasoning);
   const auto take = [&](chat::SplitText split) {
     turn.text += split.answer;
     turn.reasoning += split.reasoning;
@@ -113,7 +97,7 @@ Result<ChatTurn> ChatSession::Answer(const std::stop_token& stop, ChatSink sink)
     return take(splitter.Push(token.text));
   };
   LATTICE_TRY(const engine::Generation generation,
-              engine_.generator->Run(ids, options, *engine_.context, show));
+              engine_.generator->Run(prompt.ids, options, *engine_.context, show));
   LATTICE_TRY_VOID(take(splitter.Finish()));
   turn.finish = generation.finish;
   turn.usage = generation.usage;
@@ -155,7 +139,7 @@ bool ChatSession::Undo() {
 Status ChatSession::Continue(const chat::Conversation& conversation) {
   chat::Conversation asked = conversation;
   asked.messages.push_back(chat::Message::User("And then?"));
-  LATTICE_TRY_VOID(Render(asked));
+  LATTICE_TRY_VOID(format_.chat_template.Render(asked, Rendering()));
   conversation_ = conversation;
   return Ok();
 }

@@ -8,9 +8,8 @@
 
 #include "apps/text_engine.h"
 #include "base/function_ref.h"
-#include "chat/chat_template.h"
+#include "chat/chat_prompt.h"
 #include "chat/message.h"
-#include "chat/reasoning.h"
 #include "engine/generator.h"
 
 namespace lattice::apps {
@@ -77,14 +76,11 @@ class ChatSession {
 
  private:
   Result<ChatTurn> Answer(const std::stop_token& stop, ChatSink sink);
-  Result<chat::RenderedPrompt> Render(const chat::Conversation& conversation) const;
-  Result<std::vector<TokenId>> Encode(const chat::RenderedPrompt& prompt) const;
+  chat::RenderOptions Rendering() const;
   Result<std::optional<engine::ThinkingLimit>> Limit(bool begins_inside) const;
 
   TextEngine& engine_;
-  chat::ChatTemplate template_;
-  std::optional<chat::ReasoningMarkers> markers_;
-  std::vector<TokenId> marker_tokens_;
+  chat::ChatFormat format_;
   chat::Conversation conversation_;
   engine::GenerationOptions generation_;
   ThinkingOptions thinking_;

@@ -12,6 +12,7 @@
 #include "apps/command_quantize.h"
 #include "apps/command_rerank.h"
 #include "apps/command_rm.h"
+#include "apps/command_serve.h"
 #include "apps/command_show.h"
 #include "apps/command_similarity.h"
 #include "apps/command_template.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"chat", "Talk with a model", DeclareChat},
     {"complete", "Go on with a text as it stands", DeclareComplete},
+    {"serve", "Answer clients of OpenAI's API over HTTP", DeclareServe},
     {"pull", "Fetch a model into the cache", DeclarePull},
     {"embed", "Turn texts into vectors", DeclareEmbed},
     {"similarity", "How alike two texts are", DeclareSimilarity},

@@ -50,6 +50,7 @@ Result<Environment> ReadEnvironment() {
   LATTICE_TRY(environment.offline, Switch("LATTICE_OFFLINE"));
   environment.hub_endpoint = Variable("HF_ENDPOINT");
   environment.hub_token = Variable("HF_TOKEN");
+  environment.api_keys = Variable("LATTICE_API_KEYS");
   return environment;
 }
 

@@ -14,6 +14,7 @@ struct Environment {
   bool offline = false;               ///< LATTICE_OFFLINE: 1, true, yes or on.
   std::string hub_endpoint;           ///< HF_ENDPOINT; empty: the public hub.
   std::string hub_token;              ///< HF_TOKEN.
+  std::string api_keys;               ///< LATTICE_API_KEYS: of `serve`, with commas between them.
 };
 
 /// kInvalidArgument when a variable holds what cannot be meant.

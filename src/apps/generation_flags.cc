@@ -52,6 +52,10 @@ void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags) {
       .add_option("-m,--model", flags.model,
                   "Folder, .gguf file, known name or OWNER/NAME (smollm2-135m-instruct)")
       ->type_name("MODEL");
+  DeclareLoadingFlags(arguments, flags);
+}
+
+void DeclareLoadingFlags(CLI::App& arguments, TextModelFlags& flags) {
   arguments
       .add_option("--precision", flags.precision,
                   "Arithmetic: f32 (exact), bf16, int8; auto: what the stored weights allow")

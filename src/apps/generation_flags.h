@@ -28,6 +28,9 @@ struct TextModelFlags {
 /// --weight-cache.
 void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags);
 
+/// The same without --model.
+void DeclareLoadingFlags(CLI::App& arguments, TextModelFlags& flags);
+
 /// Adds --weights, or --kv-type, alone.
 void DeclareWeightType(CLI::App& arguments, std::string& type);
 void DeclareKvType(CLI::App& arguments, std::string& type);

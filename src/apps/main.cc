@@ -27,8 +27,8 @@ Examples:
   lattice rm all-minilm-l6-v2
 
 MODEL is a folder, a .gguf file, a known name (lattice models --known) or OWNER/NAME on the hub.
-Environment: LATTICE_MODEL_CACHE, LATTICE_WEIGHT_CACHE, LATTICE_OFFLINE, HF_ENDPOINT, HF_TOKEN;
-flags win over it.
+Environment: LATTICE_MODEL_CACHE, LATTICE_WEIGHT_CACHE, LATTICE_OFFLINE, HF_ENDPOINT, HF_TOKEN,
+LATTICE_API_KEYS; flags win over it.
 Exit status: 0 success, 1 failure, 2 wrong usage.)";
 
 int PrintError(const Error& error, int status) {

@@ -1,0 +1,138 @@
+#include "apps/command_serve.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/number_flags.h"
+#include "apps/serve_models.h"
+#include "base/files.h"
+#include "hub/model_names.h"
+#include "server/http/http_server.h"
+#include "server/openai/service.h"
+
+namespace lattice::apps {
+namespace {
+
+constexpr std::size_t kMaxKeyFileBytes = std::size_t{1} << 20;
+
+struct Arguments {
+  ServeFlags models;
+  server::HttpOptions http;
+  std::string api_key_file;
+};
+
+Status ReadKeys(const Arguments& arguments, const AppContext& context, server::ApiKeys& keys) {
+  if (!arguments.api_key_file.empty()) {
+    LATTICE_TRY(const std::string text, ReadFile(arguments.api_key_file, kMaxKeyFileBytes));
+    LATTICE_TRY_VOID(keys.Add(text, arguments.api_key_file));
+  }
+  std::string listed = context.environment.api_keys;
+  if (listed.empty()) return Ok();
+  std::ranges::replace(listed, ',', '\n');
+  return keys.Add(listed, "LATTICE_API_KEYS");
+}
+
+/// One line for each request, without anything that the client wrote.
+void LogAccess(const server::RequestRecord& record) {
+  std::fprintf(stderr,
+               "access id=%s method=%s route=%s status=%d ms=%.1f request_bytes=%zu "
+               "response_bytes=%zu\n",
+               record.id.c_str(), record.method, record.route, record.status, record.seconds * 1000,
+               record.body_bytes, record.sent_bytes);
+}
+
+void Warn(const server::HttpServer& http, bool has_keys, const AppContext& context) {
+  const LogSink log = context.Log();
+  if (!log || http.is_local() || has_keys) return;
+  log(LogLevel::kWarning,
+      "anybody who reaches this machine may use the server: give it --api-key-file, and TLS by a "
+      "proxy in front of it");
+}
+
+std::string Greeting(const server::HttpServer& http, const server::ServedModels& models) {
+  std::string names;
+  for (const auto& model : models.text) names += " " + model.id;
+  for (const auto& model : models.embedders) names += " " + model.id;
+  return "listening on http://" + http.address() + " with" + names + "\n";
+}
+
+Status Serve(Arguments arguments, const AppContext& context) {
+  if (arguments.models.models.empty() && arguments.models.embedding_models.empty()) {
+    arguments.models.models.emplace_back(hub::kDefaultChatModel);
+  }
+  LATTICE_TRY_VOID(ReadKeys(arguments, context, arguments.http.guard.keys));
+  const bool has_keys = !arguments.http.guard.keys.empty();
+  server::Metrics metrics;
+  LATTICE_TRY(const OpenedModels opened, OpenModels(arguments.models, context));
+  server::Service service(opened.served, metrics, context.stop);
+  arguments.http.is_open = server::Service::IsOpen;
+  const bool logs = !context.quiet;
+  LATTICE_TRY(const auto http, server::HttpServer::Listen(
+                                   std::move(arguments.http),
+                                   [&](std::shared_ptr<server::Exchange> exchange) {
+                                     service.Handle(std::move(exchange));
+                                   },
+                                   [&metrics, logs](const server::RequestRecord& record) {
+                                     metrics.ObserveRequest(record);
+                                     if (logs) LogAccess(record);
+                                   }));
+  Warn(*http, has_keys, context);
+  LATTICE_TRY_VOID(Print(Greeting(*http, opened.served)));
+  return http->Run(context.stop);
+}
+
+}  // namespace
+
+Action DeclareServe(CLI::App& arguments, const AppContext& context) {
+  const auto parsed = std::make_shared<Arguments>();
+  ServeFlags& models = parsed->models;
+  server::HttpOptions& http = parsed->http;
+  arguments
+      .add_option("-m,--model", models.models,
+                  "A generator: folder, .gguf file, known name or OWNER/NAME; several times for "
+                  "several (smollm2-135m-instruct)")
+      ->type_name("MODEL")
+      ->allow_extra_args(false);
+  arguments
+      .add_option("--embedding-model", models.embedding_models,
+                  "An embedding model; several times for several")
+      ->type_name("MODEL")
+      ->allow_extra_args(false);
+  arguments
+      .add_option("--host", http.host,
+                  "Address to listen on; others than loopback let the "
+                  "network in")
+      ->capture_default_str();
+  AddCount(arguments, "--port", http.port, "0: a free one", {0, 65535})->capture_default_str();
+  arguments
+      .add_option("--api-key-file", parsed->api_key_file,
+                  "Keys that clients must send, one a line (LATTICE_API_KEYS)")
+      ->type_name("FILE");
+  arguments
+      .add_option("--allow-host", http.guard.allowed_hosts,
+                  "A further name that requests may give this machine, as a proxy passes it on")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  arguments
+      .add_option("--allow-origin", http.guard.allowed_origins,
+                  "Web pages of this origin may ask: https://example.org")
+      ->type_name("ORIGIN")
+      ->allow_extra_args(false);
+  AddCount(arguments, "--parallel", models.parallel, "Answers made at once; further requests wait",
+           {1, 256})
+      ->capture_default_str();
+  DeclareLoadingFlags(arguments, models.loading);
+  arguments.footer(
+      "\nEnds on Ctrl-C or SIGTERM once running answers are complete, at most 30 s later.\n"
+      "\nExamples:\n  lattice serve\n"
+      "  lattice serve --model smollm2-135m-instruct --embedding-model all-minilm-l6-v2\n"
+      "  curl http://127.0.0.1:8080/v1/chat/completions -H 'Content-Type: application/json' \\\n"
+      "    -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello!\"}]}'");
+  return [parsed, &context] { return Serve(*parsed, context); };
+}
+
+}  // namespace lattice::apps

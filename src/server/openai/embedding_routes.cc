@@ -1,0 +1,129 @@
+#include <bit>
+#include <boost/json/serialize.hpp>
+#include <charconv>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "server/openai/base64.h"
+#include "server/openai/completion_request.h"
+#include "server/openai/field_reader.h"
+#include "server/openai/service.h"
+
+namespace lattice::server {
+namespace {
+
+constexpr std::size_t kMaxInputs = 2048;
+
+constexpr std::string_view kNames[] = {"model", "input",      "encoding_format", "dimensions",
+                                       "user",  "input_type", "truncate"};
+
+struct EmbeddingsRequest {
+  std::vector<std::string> texts;
+  EmbedRequest embed;
+  bool base64 = false;
+  bool truncate = false;
+};
+
+Role RoleOf(FieldReader& reader) {
+  const std::string type = reader.String("input_type").value_or("");
+  if (type == "query" || type == "search_query") return Role::kQuery;
+  if (type == "document" || type == "passage" || type == "search_document") return Role::kPassage;
+  if (!type.empty()) reader.Complain("input_type", "must be query, document or passage");
+  return Role::kNone;
+}
+
+ApiResult<EmbeddingsRequest> ReadEmbeddingsRequest(const boost::json::object& body,
+                                                   const EmbeddingModelInfo& info) {
+  EmbeddingsRequest request;
+  FieldReader reader(body);
+  const std::string format = reader.String("encoding_format").value_or("float");
+  if (format != "float" && format != "base64") {
+    reader.Complain("encoding_format", "must be float or base64");
+  }
+  request.base64 = format == "base64";
+  const auto most = static_cast<std::int64_t>(info.dimensions);
+  request.embed.dimensions =
+      static_cast<std::size_t>(reader.Int("dimensions", 1, most).value_or(0));
+  request.embed.role = RoleOf(reader);
+  request.truncate = reader.Bool("truncate").value_or(false);
+  for (TextOrIds& input : ReadInputs(reader, "input", kMaxInputs, std::size_t{1} << 31)) {
+    auto* text = std::get_if<std::string>(&input);
+    if (text == nullptr) {
+      reader.Complain("input",
+                      "must hold texts: this server does not embed token ids. LangChain's "
+                      "OpenAIEmbeddings sends texts with check_embedding_ctx_length=False",
+                      "unsupported_parameter");
+    } else if (text->empty()) {
+      reader.Complain("input", "must not hold empty texts");
+    } else {
+      request.texts.push_back(std::move(*text));
+    }
+  }
+  reader.RefuseOthers({kNames});
+  if (!reader.ok()) return reader.error();
+  return request;
+}
+
+void AppendVector(std::span<const float> vector, bool base64, std::string& out) {
+  if (base64) {
+    static_assert(std::endian::native == std::endian::little);  // as the format asks for it
+    out += '"' + EncodeBase64(std::as_bytes(vector)) + '"';
+    return;
+  }
+  out += '[';
+  for (std::size_t i = 0; i < vector.size(); ++i) {
+    if (i > 0) out += ',';
+    char digits[40];
+    out.append(digits, std::to_chars(digits, digits + sizeof(digits), vector[i]).ptr);
+  }
+  out += ']';
+}
+
+std::optional<ApiError> FirstTooLong(const Embeddings& embeddings) {
+  for (std::size_t i = 0; i < embeddings.size(); ++i) {
+    const TextUsage& usage = embeddings.usage[i];
+    if (!usage.truncated()) continue;
+    return ApiError{.message = "input " + std::to_string(i) + " has " +
+                               std::to_string(usage.n_tokens_untruncated) +
+                               " tokens, the model reads " + std::to_string(usage.n_tokens) +
+                               "; with \"truncate\": true it is cut",
+                    .param = "input",
+                    .code = "context_length_exceeded"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Service::Embed(const ExchangePtr& exchange) { Answer(*exchange, EmbeddingsJson(*exchange)); }
+
+ApiResult<std::string> Service::EmbeddingsJson(const Exchange& exchange) {
+  const auto start = std::chrono::steady_clock::now();
+  LATTICE_TRY(const boost::json::object body, ParseBody(exchange.request().body));
+  LATTICE_TRY(const ServedEmbedder* model, Embedder(body));
+  LATTICE_TRY(EmbeddingsRequest request, ReadEmbeddingsRequest(body, model->info));
+  request.embed.model = model->name;
+  request.embed.stop = exchange.gone();
+  auto embeddings = model->service->Embed(request.texts, request.embed);
+  if (!embeddings) return FromError(embeddings.error());
+  if (auto error = FirstTooLong(*embeddings); error && !request.truncate) return *std::move(error);
+
+  std::size_t n_tokens = 0;
+  std::string out = R"({"object":"list","data":[)";
+  for (std::size_t i = 0; i < embeddings->size(); ++i) {
+    n_tokens += embeddings->usage[i].n_tokens;
+    if (i > 0) out += ',';
+    out += R"({"object":"embedding","index":)" + std::to_string(i) + R"(,"embedding":)";
+    AppendVector((*embeddings)[i], request.base64, out);
+    out += '}';
+  }
+  const boost::json::object usage = {{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}};
+  out += "],\"model\":" + boost::json::serialize(boost::json::value(model->id)) +
+         ",\"usage\":" + boost::json::serialize(usage) + "}";
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  metrics_.ObserveEmbedding(embeddings->size(), n_tokens, time.count());
+  return out;
+}
+
+}  // namespace lattice::server

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/http/api_error.h"
+#include "server/http/exchange.h"
+#include "server/openai/metrics.h"
+#include "server/openai/served_model.h"
+#include "server/openai/worker_pool.h"
+
+namespace lattice::server {
+
+/// The models behind a server; the first of a kind answers requests that name none.
+struct ServedModels {
+  std::vector<ServedTextModel> text;
+  std::vector<ServedEmbedder> embedders;
+};
+
+/// The routes of OpenAI's API and what goes with them. `models` and `metrics` outlive it.
+class Service {
+ public:
+  /// draining  requested once the server is to end: /ready says so.
+  Service(const ServedModels& models, Metrics& metrics, std::stop_token draining);
+
+  /// An HttpServer::Handler.
+  void Handle(std::shared_ptr<Exchange> exchange);
+
+  /// Routes that need no key: the health of the server.
+  static bool IsOpen(const HttpRequest& request);
+
+ private:
+  using ExchangePtr = std::shared_ptr<Exchange>;
+  using Run = void (Service::*)(const ExchangePtr& exchange);
+  struct Route {
+    const char* path;    // with /v1 in front or without
+    const char* method;  // GET goes for HEAD, too
+    Run run;
+    WorkerPool Service::*pool;  // null: at once, on the server's thread
+  };
+  static const Route kRoutes[];
+
+  void Health(const ExchangePtr& exchange);
+  void Ready(const ExchangePtr& exchange);
+  void ListModels(const ExchangePtr& exchange);
+  void ShowModel(const ExchangePtr& exchange);
+  void PrintMetrics(const ExchangePtr& exchange);
+  void Chat(const ExchangePtr& exchange);
+  void Complete(const ExchangePtr& exchange);
+  void Embed(const ExchangePtr& exchange);
+  void Tokenize(const ExchangePtr& exchange);
+  void Detokenize(const ExchangePtr& exchange);
+
+  static const Route* FindRoute(std::string_view path, std::string_view method, bool& known_path);
+  /// Of the models that fit a body's "model".
+  ApiResult<const ServedTextModel*> TextModel(const boost::json::object& body) const;
+  ApiResult<const ServedEmbedder*> Embedder(const boost::json::object& body) const;
+  ApiError UnknownModel(std::string_view kind) const;
+  std::optional<ApiError> StartChat(const ExchangePtr& exchange);
+  std::optional<ApiError> StartCompletion(const ExchangePtr& exchange);
+  ApiResult<std::string> EmbeddingsJson(const Exchange& exchange);
+  ApiResult<std::string> TokensJson(const Exchange& exchange) const;
+  ApiResult<std::string> TextJson(const Exchange& exchange) const;
+
+  const ServedModels& models_;
+  Metrics& metrics_;
+  const std::stop_token draining_;
+  WorkerPool request_pool_;    // reading requests and rendering prompts
+  WorkerPool embedding_pool_;  // embedding: waits for its turn at the model
+};
+
+/// A seed that nobody chose.
+std::uint64_t RandomSeed();
+
+/// Answers with `body`, or with the error.
+void Answer(Exchange& exchange, ApiResult<std::string> body);
+
+}  // namespace lattice::server
