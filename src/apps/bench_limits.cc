@@ -27,8 +27,7 @@ TokenWork WorkOf(const weights::Checkpoint& checkpoint, const models::LoadOption
     if (name.find("exps.") != name.npos || name.find(".experts.") != name.npos) return {};
     const bool matrix = tensor.shape.size() > 1;
     const bool quantised = options.weights && matrix && !IsBlock(tensor.dtype);
-    const double bytes = static_cast<double>(
-        quantised ? models::QuantisedBytes(tensor, *options.weights) : tensor.bytes.size());
+    const auto bytes = static_cast<double>(models::KeptBytes(tensor, options.weights));
     const bool embeds = name.ends_with("embed_tokens.weight") || name == "token_embd.weight";
     (embeds ? table_bytes : work.bytes) += bytes;
     const bool head = name.ends_with("lm_head.weight") || name == "output.weight";

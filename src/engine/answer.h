@@ -32,7 +32,7 @@ Status CheckPrompt(const TextModel& model, std::span<const TokenId> prompt);
 ///                            answer.Next(logits); answer.Show(sink);
 class Answer {
  public:
-  /// `options` must outlive it. Errors  as Sampler::Create and TextStream::Create.
+  /// `options` must outlive it. Errors as Sampler::Create and TextStream::Create.
   static Result<Answer> Begin(const TextModel& model, std::span<const TokenId> prompt,
                               const GenerationOptions& options);
 

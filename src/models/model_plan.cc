@@ -59,8 +59,7 @@ ModelPlan PlanOf(const ModelFiles& files, std::optional<Dtype> weights) {
   if (!weights) return PlanOf(files.description(), files.weights_bytes());
   std::size_t bytes = 0;
   for (const auto& [name, tensor] : files.checkpoint()->tensors()) {
-    const bool quantised = tensor.shape.size() > 1 && !IsBlock(tensor.dtype);
-    bytes += quantised ? QuantisedBytes(tensor, *weights) : tensor.bytes.size();
+    bytes += KeptBytes(tensor, weights);
   }
   return PlanOf(files.description(), bytes);
 }

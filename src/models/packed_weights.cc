@@ -6,8 +6,9 @@
 
 namespace lattice::models {
 
-std::uint64_t QuantisedBytes(const weights::TensorView& tensor, Dtype type) {
-  const BlockLayout layout = LayoutOf(type);
+std::uint64_t KeptBytes(const weights::TensorView& tensor, std::optional<Dtype> weights) {
+  if (!weights || tensor.shape.size() < 2 || IsBlock(tensor.dtype)) return tensor.bytes.size();
+  const BlockLayout layout = LayoutOf(*weights);
   return tensor.n_elements() / layout.elements * layout.bytes;
 }
 
@@ -19,7 +20,7 @@ PackedPlace PlaceOfPacked(const ModelSource& source, const std::filesystem::path
       const bool packed = source.backend->Packs(tensor.dtype, source.precision);
       if (packed) place.packed_bytes += tensor.bytes.size();
     } else if (source.quantise && tensor.shape.size() > 1) {
-      place.packed_bytes += QuantisedBytes(tensor, source.quantise->type);
+      place.packed_bytes += KeptBytes(tensor, source.quantise->type);
     }
   }
   if (place.packed_bytes == 0) return place;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/sha256.h"
 #include "models/binder.h"
@@ -23,8 +24,8 @@ struct PackedPlace {
 /// packed weights.
 PackedPlace PlaceOfPacked(const ModelSource& source, const std::filesystem::path& weight_cache);
 
-/// About what a float tensor takes in a block format.
-std::uint64_t QuantisedBytes(const weights::TensorView& tensor, Dtype type);
+/// About what a tensor takes when float matrices are kept as `weights`; absent: as in the file.
+std::uint64_t KeptBytes(const weights::TensorView& tensor, std::optional<Dtype> weights);
 
 /// Maps what an earlier start left in the folder, or makes room for it there. Without a folder, or
 /// room: memory of this process.

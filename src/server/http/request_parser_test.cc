@@ -5,24 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "server/http/test_feed.h"
+
 namespace lattice::server {
 namespace {
-
-/// Feeds the bytes in pieces as a connection does.
-std::size_t Feed(RequestParser& parser, std::string_view bytes, std::size_t piece) {
-  std::string buffer;
-  std::size_t n_fed = 0, n_used = 0;
-  while (!parser.done() && !parser.fault()) {
-    const std::size_t used = parser.Push(buffer);
-    n_used += used;
-    buffer.erase(0, used);
-    if (parser.done() || parser.fault() || used > 0) continue;
-    if (n_fed == bytes.size()) break;
-    buffer += bytes.substr(n_fed, piece);
-    n_fed = std::min(bytes.size(), n_fed + piece);
-  }
-  return n_used;
-}
 
 constexpr std::string_view kPost =
     "POST /v1/models/a%2Fb?x=%00 HTTP/1.1\r\nHost: localhost\r\nX-Odd:  two  words \r\n"

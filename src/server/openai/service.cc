@@ -34,6 +34,13 @@ const Model* Find(const std::vector<Model>& models, std::string_view name) {
   return nullptr;
 }
 
+/// The model of that name; without one, the first.
+template <typename Model>
+const Model* Choose(const std::vector<Model>& models, const std::optional<std::string>& name) {
+  if (name) return Find(models, *name);
+  return models.empty() ? nullptr : &models.front();
+}
+
 boost::json::object ModelJson(const std::string& id, std::int64_t created, std::size_t max_tokens) {
   return {{"id", id},
           {"object", "model"},
@@ -188,24 +195,14 @@ ApiError Service::UnknownModel(std::string_view kind) const {
 
 ApiResult<const ServedTextModel*> Service::TextModel(const boost::json::object& body) const {
   LATTICE_TRY(const auto name, ModelName(body));
-  const ServedTextModel* found = nullptr;
-  if (name) {
-    found = Find(models_.text, *name);
-  } else if (!models_.text.empty()) {
-    found = &models_.text.front();
-  }
+  const auto* found = Choose(models_.text, name);
   if (found == nullptr) return UnknownModel("text");
   return found;
 }
 
 ApiResult<const ServedEmbedder*> Service::Embedder(const boost::json::object& body) const {
   LATTICE_TRY(const auto name, ModelName(body));
-  const ServedEmbedder* found = nullptr;
-  if (name) {
-    found = Find(models_.embedders, *name);
-  } else if (!models_.embedders.empty()) {
-    found = &models_.embedders.front();
-  }
+  const auto* found = Choose(models_.embedders, name);
   if (found == nullptr) return UnknownModel("embedding");
   return found;
 }
