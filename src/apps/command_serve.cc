@@ -55,8 +55,8 @@ void Warn(const server::HttpServer& http, bool has_keys, const AppContext& conte
 
 std::string Greeting(const server::HttpServer& http, const server::ServedModels& models) {
   std::string names;
-  for (const auto& model : models.text) names += " " + model.id;
-  for (const auto& model : models.embedders) names += " " + model.id;
+  for (const auto& model : models.text) names += " " + model->id;
+  for (const auto& model : models.embedders) names += " " + model->id;
   return "listening on http://" + http.address() + " with" + names + "\n";
 }
 

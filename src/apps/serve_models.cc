@@ -91,21 +91,22 @@ Status OpenText(const std::string& name, const ServeFlags& flags, const AppConte
   }
   const std::string id = IdOf(name);
   engine::Scheduler* const scheduler = text.scheduler.get();
-  opened.served.text.push_back({.id = id,
-                                .aliases = AliasesOf(name, id),
-                                .created = UnixTime(),
-                                .tokenizer = text.model->tokenizer,
-                                .defaults = text.model->defaults,
-                                .chat = std::move(format),
-                                .n_tokens = text.model->n_tokens(),
-                                .vocab = text.model->model->info().vocab,
-                                .context_tokens = scheduler->context_tokens(),
-                                .recurrent = IsRecurrent(text.model->model->state_shape()),
-                                .submit =
-                                    [scheduler](engine::GenerationRequest request) {
-                                      return scheduler->Submit(std::move(request));
-                                    },
-                                .metrics = [scheduler] { return scheduler->metrics(); }});
+  opened.served.text.push_back(std::make_shared<server::ServedTextModel>(
+      server::ServedTextModel{.id = id,
+                              .aliases = AliasesOf(name, id),
+                              .created = UnixTime(),
+                              .tokenizer = text.model->tokenizer,
+                              .defaults = text.model->defaults,
+                              .chat = std::move(format),
+                              .n_tokens = text.model->n_tokens(),
+                              .vocab = text.model->model->info().vocab,
+                              .context_tokens = scheduler->context_tokens(),
+                              .recurrent = IsRecurrent(text.model->model->state_shape()),
+                              .submit =
+                                  [scheduler](engine::GenerationRequest request) {
+                                    return scheduler->Submit(std::move(request));
+                                  },
+                              .metrics = [scheduler] { return scheduler->metrics(); }}));
   return Ok();
 }
 
@@ -126,12 +127,13 @@ Status OpenEmbedders(const ServeFlags& flags, const AppContext& context, OpenedM
     of_no_texts.model = name;
     LATTICE_TRY_VOID(opened.embeddings->Embed({}, of_no_texts));  // or why it gives no vectors
     const std::string id = IdOf(name);
-    opened.served.embedders.push_back({.id = id,
-                                       .aliases = AliasesOf(name, id),
-                                       .created = UnixTime(),
-                                       .name = name,
-                                       .info = std::move(info),
-                                       .service = opened.embeddings.get()});
+    opened.served.embedders.push_back(std::make_shared<server::ServedEmbedder>(
+        server::ServedEmbedder{.id = id,
+                               .aliases = AliasesOf(name, id),
+                               .created = UnixTime(),
+                               .name = name,
+                               .info = std::move(info),
+                               .service = opened.embeddings.get()}));
   }
   return Ok();
 }

@@ -44,8 +44,10 @@ std::optional<ApiError> Failure(const engine::GenerationEnd& end) {
 
 }  // namespace
 
-AnswerJob::AnswerJob(std::shared_ptr<Exchange> exchange, AnswerPlan plan, Metrics& metrics)
-    : exchange_(std::move(exchange)),
+AnswerJob::AnswerJob(std::shared_ptr<Exchange> exchange, AnswerPlan plan, TextModelPtr model,
+                     Metrics& metrics)
+    : model_(std::move(model)),
+      exchange_(std::move(exchange)),
       metrics_(metrics),
       plan_(std::move(plan)),
       on_gone_(exchange_->gone(), StopAll{stop_}) {
@@ -54,14 +56,14 @@ AnswerJob::AnswerJob(std::shared_ptr<Exchange> exchange, AnswerPlan plan, Metric
   }
 }
 
-void AnswerJob::Start(std::shared_ptr<Exchange> exchange, AnswerPlan plan,
-                      const ServedTextModel& model, Metrics& metrics) {
+void AnswerJob::Start(std::shared_ptr<Exchange> exchange, AnswerPlan plan, TextModelPtr model,
+                      Metrics& metrics) {
   const std::shared_ptr<AnswerJob> job(
-      new AnswerJob(std::move(exchange), std::move(plan), metrics));
-  job->Submit(model);
+      new AnswerJob(std::move(exchange), std::move(plan), std::move(model), metrics));
+  job->Submit();
 }
 
-void AnswerJob::Submit(const ServedTextModel& model) {
+void AnswerJob::Submit() {
   const std::scoped_lock lock(mutex_);
   std::vector<engine::GenerationRequest> requests = std::move(plan_.requests);
   n_open_ = requests.size();
@@ -74,7 +76,7 @@ void AnswerJob::Submit(const ServedTextModel& model) {
     request.on_end = [self = shared_from_this(), i](const engine::GenerationEnd& end) {
       self->OnEnd(i, end);
     };
-    if (const auto refusal = model.submit(std::move(request))) {
+    if (const auto refusal = model_->submit(std::move(request))) {
       stop_.request_stop();  // for the choices that were accepted
       over_ = true;
       exchange_->Reply(ErrorResponse(FromRefusal(*refusal, plan_.prompt_field)));

@@ -34,18 +34,20 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
  public:
   /// Answers `exchange`, at once with an error if the engine refuses. The metrics outlive the
   /// engine.
-  static void Start(std::shared_ptr<Exchange> exchange, AnswerPlan plan,
-                    const ServedTextModel& model, Metrics& metrics);
+  static void Start(std::shared_ptr<Exchange> exchange, AnswerPlan plan, TextModelPtr model,
+                    Metrics& metrics);
 
  private:
-  AnswerJob(std::shared_ptr<Exchange> exchange, AnswerPlan plan, Metrics& metrics);
-  void Submit(const ServedTextModel& model);
+  AnswerJob(std::shared_ptr<Exchange> exchange, AnswerPlan plan, TextModelPtr model,
+            Metrics& metrics);
+  void Submit();
   void OnToken(std::size_t choice, const engine::GeneratedToken& token);
   void OnEnd(std::size_t choice, const engine::GenerationEnd& end);
   void Fail(ApiError error);
   void Finish();
   void Emit(const std::string& event);
 
+  const TextModelPtr model_;
   const std::shared_ptr<Exchange> exchange_;
   Metrics& metrics_;
   std::mutex mutex_;  // guards what follows: the engine may call back while prompts are handed in

@@ -101,7 +101,7 @@ void Service::Embed(const ExchangePtr& exchange) { Answer(*exchange, EmbeddingsJ
 ApiResult<std::string> Service::EmbeddingsJson(const Exchange& exchange) {
   const auto start = std::chrono::steady_clock::now();
   LATTICE_TRY(const boost::json::object body, ParseBody(exchange.request().body));
-  LATTICE_TRY(const ServedEmbedder* model, Embedder(body));
+  LATTICE_TRY(const EmbedderPtr model, Embedder(body));
   LATTICE_TRY(EmbeddingsRequest request, ReadEmbeddingsRequest(body, model->info));
   request.embed.model = model->name;
   request.embed.stop = exchange.gone();

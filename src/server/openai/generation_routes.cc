@@ -50,7 +50,7 @@ void Service::Complete(const ExchangePtr& exchange) {
 
 std::optional<ApiError> Service::StartChat(const ExchangePtr& exchange) {
   LATTICE_TRY(const boost::json::object body, ParseBody(exchange->request().body));
-  LATTICE_TRY(const ServedTextModel* model, TextModel(body));
+  LATTICE_TRY(const TextModelPtr model, TextModel(body));
   if (!model->chat) {
     return ApiError{.message = "this model cannot chat: " + model->chat.error().message};
   }
@@ -87,13 +87,13 @@ std::optional<ApiError> Service::StartChat(const ExchangePtr& exchange) {
     generation.options.shown_special = format.marker_tokens;  // to be split off
     generation.options.n_top_log_probabilities = request.n_top_log_probabilities;
   }
-  AnswerJob::Start(exchange, std::move(plan), *model, metrics_);
+  AnswerJob::Start(exchange, std::move(plan), model, metrics_);
   return std::nullopt;
 }
 
 std::optional<ApiError> Service::StartCompletion(const ExchangePtr& exchange) {
   LATTICE_TRY(const boost::json::object body, ParseBody(exchange->request().body));
-  LATTICE_TRY(const ServedTextModel* model, TextModel(body));
+  LATTICE_TRY(const TextModelPtr model, TextModel(body));
   LATTICE_TRY(const CompletionRequest request,
               ReadCompletionRequest(body, model->n_tokens, model->vocab));
   const GenerationFields& fields = request.generation;
@@ -121,7 +121,7 @@ std::optional<ApiError> Service::StartCompletion(const ExchangePtr& exchange) {
   plan.n_per_prompt = fields.n;
   plan.stream = fields.stream;
   plan.include_usage = fields.include_usage;
-  AnswerJob::Start(exchange, std::move(plan), *model, metrics_);
+  AnswerJob::Start(exchange, std::move(plan), model, metrics_);
   return std::nullopt;
 }
 

@@ -44,4 +44,8 @@ struct ServedEmbedder {
   EmbeddingService* service = nullptr;
 };
 
+/// Whoever answers a request holds its model until the answer is over.
+using TextModelPtr = std::shared_ptr<const ServedTextModel>;
+using EmbedderPtr = std::shared_ptr<const ServedEmbedder>;
+
 }  // namespace lattice::server

@@ -25,10 +25,10 @@ std::string_view ShortPath(std::string_view path) {
 constexpr std::string_view kModelPath = "/models/";
 
 template <typename Model>
-const Model* Find(const std::vector<Model>& models, std::string_view name) {
+Model Find(const std::vector<Model>& models, std::string_view name) {
   for (const Model& model : models) {
-    if (model.id == name || std::ranges::find(model.aliases, name) != model.aliases.end()) {
-      return &model;
+    if (model->id == name || std::ranges::find(model->aliases, name) != model->aliases.end()) {
+      return model;
     }
   }
   return nullptr;
@@ -36,9 +36,9 @@ const Model* Find(const std::vector<Model>& models, std::string_view name) {
 
 /// The model of that name; without one, the first.
 template <typename Model>
-const Model* Choose(const std::vector<Model>& models, const std::optional<std::string>& name) {
+Model Choose(const std::vector<Model>& models, const std::optional<std::string>& name) {
   if (name) return Find(models, *name);
-  return models.empty() ? nullptr : &models.front();
+  return models.empty() ? nullptr : models.front();
 }
 
 boost::json::object ModelJson(const std::string& id, std::int64_t created, std::size_t max_tokens) {
@@ -148,10 +148,10 @@ void Service::Ready(const ExchangePtr& exchange) {
 void Service::ListModels(const ExchangePtr& exchange) {
   boost::json::array data;
   for (const auto& model : models_.text) {
-    data.push_back(ModelJson(model.id, model.created, model.context_tokens));
+    data.push_back(ModelJson(model->id, model->created, model->context_tokens));
   }
   for (const auto& model : models_.embedders) {
-    data.push_back(ModelJson(model.id, model.created, model.info.max_tokens));
+    data.push_back(ModelJson(model->id, model->created, model->info.max_tokens));
   }
   exchange->Reply({.body = boost::json::serialize(
                        boost::json::object{{"object", "list"}, {"data", std::move(data)}})});
@@ -159,11 +159,11 @@ void Service::ListModels(const ExchangePtr& exchange) {
 
 void Service::ShowModel(const ExchangePtr& exchange) {
   const std::string_view id = ShortPath(exchange->request().path).substr(kModelPath.size());
-  if (const auto* text = Find(models_.text, id)) {
+  if (const auto text = Find(models_.text, id)) {
     return exchange->Reply(
         {.body = boost::json::serialize(ModelJson(text->id, text->created, text->context_tokens))});
   }
-  if (const auto* embedder = Find(models_.embedders, id)) {
+  if (const auto embedder = Find(models_.embedders, id)) {
     return exchange->Reply({.body = boost::json::serialize(ModelJson(
                                 embedder->id, embedder->created, embedder->info.max_tokens))});
   }
@@ -172,7 +172,7 @@ void Service::ShowModel(const ExchangePtr& exchange) {
 
 void Service::PrintMetrics(const ExchangePtr& exchange) {
   std::vector<Metrics::Model> models;
-  for (const auto& model : models_.text) models.push_back({model.id, model.metrics()});
+  for (const auto& model : models_.text) models.push_back({model->id, model->metrics()});
   exchange->Reply(
       {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_.Print(models)});
 }
@@ -181,10 +181,10 @@ ApiError Service::UnknownModel(std::string_view kind) const {
   std::string known;
   const auto add = [&](const std::string& id) { known += (known.empty() ? "" : ", ") + id; };
   if (kind != "embedding") {
-    for (const auto& model : models_.text) add(model.id);
+    for (const auto& model : models_.text) add(model->id);
   }
   if (kind != "text") {
-    for (const auto& model : models_.embedders) add(model.id);
+    for (const auto& model : models_.embedders) add(model->id);
   }
   return {.status = 404,
           .message = known.empty() ? "this server has no model for that"
@@ -193,16 +193,16 @@ ApiError Service::UnknownModel(std::string_view kind) const {
           .code = "model_not_found"};
 }
 
-ApiResult<const ServedTextModel*> Service::TextModel(const boost::json::object& body) const {
+ApiResult<TextModelPtr> Service::TextModel(const boost::json::object& body) const {
   LATTICE_TRY(const auto name, ModelName(body));
-  const auto* found = Choose(models_.text, name);
+  auto found = Choose(models_.text, name);
   if (found == nullptr) return UnknownModel("text");
   return found;
 }
 
-ApiResult<const ServedEmbedder*> Service::Embedder(const boost::json::object& body) const {
+ApiResult<EmbedderPtr> Service::Embedder(const boost::json::object& body) const {
   LATTICE_TRY(const auto name, ModelName(body));
-  const auto* found = Choose(models_.embedders, name);
+  auto found = Choose(models_.embedders, name);
   if (found == nullptr) return UnknownModel("embedding");
   return found;
 }

@@ -19,8 +19,8 @@ namespace lattice::server {
 
 /// The models behind a server; the first of a kind answers requests that name none.
 struct ServedModels {
-  std::vector<ServedTextModel> text;
-  std::vector<ServedEmbedder> embedders;
+  std::vector<TextModelPtr> text;
+  std::vector<EmbedderPtr> embedders;
 };
 
 /// The routes of OpenAI's API and what goes with them. `models` and `metrics` outlive it.
@@ -59,8 +59,8 @@ class Service {
 
   static const Route* FindRoute(std::string_view path, std::string_view method, bool& known_path);
   /// Of the models that fit a body's "model".
-  ApiResult<const ServedTextModel*> TextModel(const boost::json::object& body) const;
-  ApiResult<const ServedEmbedder*> Embedder(const boost::json::object& body) const;
+  ApiResult<TextModelPtr> TextModel(const boost::json::object& body) const;
+  ApiResult<EmbedderPtr> Embedder(const boost::json::object& body) const;
   ApiError UnknownModel(std::string_view kind) const;
   std::optional<ApiError> StartChat(const ExchangePtr& exchange);
   std::optional<ApiError> StartCompletion(const ExchangePtr& exchange);

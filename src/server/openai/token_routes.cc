@@ -32,7 +32,7 @@ void Service::Detokenize(const ExchangePtr& exchange) { Answer(*exchange, TextJs
 
 ApiResult<std::string> Service::TokensJson(const Exchange& exchange) const {
   LATTICE_TRY(const boost::json::object body, ParseBody(exchange.request().body));
-  LATTICE_TRY(const ServedTextModel* model, TextModel(body));
+  LATTICE_TRY(const TextModelPtr model, TextModel(body));
   FieldReader reader(body);
   const auto content = reader.String("content"), prompt = reader.String("prompt");
   if (content.has_value() == prompt.has_value()) {
@@ -63,7 +63,7 @@ ApiResult<std::string> Service::TokensJson(const Exchange& exchange) const {
 
 ApiResult<std::string> Service::TextJson(const Exchange& exchange) const {
   LATTICE_TRY(const boost::json::object body, ParseBody(exchange.request().body));
-  LATTICE_TRY(const ServedTextModel* model, TextModel(body));
+  LATTICE_TRY(const TextModelPtr model, TextModel(body));
   FieldReader reader(body);
   std::vector<TokenId> ids;
   const boost::json::value* tokens = reader.Find("tokens");
