@@ -8,18 +8,19 @@ ALLOWED = {  # room: rooms it may include besides itself. A room may only name r
     "numeric": "base",
     "vectors": "base numeric",
     "tokenizers": "base numeric",
+    "grammar": "base numeric",
     "weights": "base numeric",
     "hub": "base numeric",
     "kernels/api": "base numeric",
     "kernels/cpu": "base numeric kernels/api",
     "models": "base numeric weights kernels/api",
-    "decoding": "base numeric tokenizers weights",
-    "engine": "base numeric tokenizers weights kernels/api models decoding",
+    "decoding": "base numeric tokenizers grammar weights",
+    "engine": "base numeric tokenizers grammar weights kernels/api models decoding",
     "embed": "base numeric vectors tokenizers weights hub kernels/api models",
-    "chat": "base numeric tokenizers",
-    "server": "base numeric vectors tokenizers weights hub kernels/api models decoding engine embed chat",
+    "chat": "base numeric tokenizers grammar",
+    "server": "base numeric vectors tokenizers grammar weights hub kernels/api models decoding engine embed chat",
     "api": "base numeric vectors tokenizers weights hub kernels/api kernels/cpu models embed",
-    "apps": "base numeric vectors tokenizers weights hub kernels/api kernels/cpu models decoding "
+    "apps": "base numeric vectors tokenizers grammar weights hub kernels/api kernels/cpu models decoding "
             "engine embed chat server api",
 }
 TESTS_ALSO = "kernels/cpu"  # A test or benchmark above the kernels needs some backend to run on.

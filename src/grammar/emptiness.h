@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "grammar/expr_pool.h"
+#include "lattice/result.h"
+
+namespace lattice::grammar {
+
+/// One byte of every class that the expressions of a pool tell apart.
+std::vector<std::uint8_t> ClassBytes(const ExprPool& pool);
+
+/// Tells expressions that match some text from those that match none, which And and Not can hide.
+/// Remembers what it found. The pool outlives it.
+class Emptiness {
+ public:
+  /// max_states  how many states one question may visit.
+  Emptiness(ExprPool& pool, std::size_t max_states) : pool_(pool), max_states_(max_states) {}
+
+  /// kResourceExhausted when that takes too many states to tell.
+  Result<bool> MatchesSomething(ExprId e);
+
+ private:
+  bool IsKnown(ExprId e, bool& matches) const;
+
+  ExprPool& pool_;
+  std::size_t max_states_;
+  std::unordered_map<ExprId, bool> known_;
+};
+
+}  // namespace lattice::grammar

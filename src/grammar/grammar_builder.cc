@@ -1,0 +1,156 @@
+#include <string>
+
+#include "grammar/emptiness.h"
+#include "grammar/grammar.h"
+#include "grammar/rule_compiler.h"
+
+namespace lattice::grammar {
+namespace {
+
+Error TooMuch(std::string_view what, std::size_t limit) {
+  return {ErrorCode::kResourceExhausted,
+          "the grammar has more than " + std::to_string(limit) + " " + std::string(what)};
+}
+
+}  // namespace
+
+GrammarBuilder::GrammarBuilder(const GrammarLimits& limits)
+    : limits_(limits), pool_(limits.max_expressions, limits.max_expression_depth) {}
+
+Expr GrammarBuilder::Made(ExprId id) {
+  if (pool_.exhausted()) {
+    Fail({ErrorCode::kResourceExhausted, "an expression nests deeper than " +
+                                             std::to_string(limits_.max_expression_depth) +
+                                             ", or all together have more than " +
+                                             std::to_string(limits_.max_expressions) + " nodes"});
+  }
+  return {id};
+}
+
+std::vector<ExprId> GrammarBuilder::Ids(std::span<const Expr> exprs) {
+  std::vector<ExprId> ids;
+  for (const Expr e : exprs) ids.push_back(e.id);
+  return ids;
+}
+
+void GrammarBuilder::Fail(Error error) {
+  if (!error_) error_ = std::move(error);
+}
+
+Expr GrammarBuilder::Literal(std::string_view bytes) { return Made(pool_.Literal(bytes)); }
+
+Expr GrammarBuilder::Byte(std::uint8_t first, std::uint8_t last) {
+  if (first > last) return Nothing();
+  return Made(pool_.Bytes({{first, last, kEmptyText}}));
+}
+
+Expr GrammarBuilder::Chars(const CharSet& set) { return Made(pool_.Chars(set)); }
+
+Expr GrammarBuilder::Concat(std::span<const Expr> parts) {
+  ExprId e = kEmptyText;
+  for (std::size_t i = parts.size(); i-- > 0;) e = pool_.Concat(parts[i].id, e);
+  return Made(e);
+}
+
+Expr GrammarBuilder::Or(std::span<const Expr> choices) { return Made(pool_.Or(Ids(choices))); }
+Expr GrammarBuilder::And(std::span<const Expr> all) { return Made(pool_.And(Ids(all))); }
+Expr GrammarBuilder::Not(Expr e) { return Made(pool_.Not(e.id)); }
+
+Expr GrammarBuilder::Repeat(Expr e, std::uint32_t min, std::uint32_t max) {
+  if (min > max) {
+    Fail({ErrorCode::kInvalidArgument, "a repetition of at least " + std::to_string(min) +
+                                           " and at most " + std::to_string(max)});
+  }
+  return Made(pool_.Repeat(e.id, min, max));
+}
+
+Result<bool> GrammarBuilder::MatchesSomething(Expr e) {
+  return Emptiness(pool_, limits_.max_states_to_decide).MatchesSomething(e.id);
+}
+
+bool GrammarBuilder::Matches(Expr e, std::string_view bytes) {
+  ExprId at = e.id;
+  for (const char c : bytes) at = pool_.Derivative(at, static_cast<std::uint8_t>(c));
+  return pool_.nullable(Made(at).id);
+}
+
+Symbol GrammarBuilder::AddNode(const Node& node) {
+  if (nodes_.size() + children_.size() >= limits_.max_symbols) {
+    Fail(TooMuch("symbols", limits_.max_symbols));
+    return {0};
+  }
+  nodes_.push_back(node);
+  return {static_cast<std::uint32_t>(nodes_.size() - 1)};
+}
+
+Symbol GrammarBuilder::AddList(NodeKind kind, std::span<const Symbol> children) {
+  const Node node{kind, static_cast<std::uint32_t>(children_.size()),
+                  static_cast<std::uint32_t>(children.size())};
+  const Symbol made = AddNode(node);
+  if (failed()) return made;
+  for (const Symbol child : children) children_.push_back(child.id);
+  return made;
+}
+
+Symbol GrammarBuilder::Terminal(Expr e) { return AddNode({NodeKind::kTerminal, e.id}); }
+
+Symbol GrammarBuilder::Sequence(std::span<const Symbol> parts) {
+  return parts.size() == 1 ? parts[0] : AddList(NodeKind::kSequence, parts);
+}
+
+Symbol GrammarBuilder::Choice(std::span<const Symbol> choices) {
+  return choices.size() == 1 ? choices[0] : AddList(NodeKind::kChoice, choices);
+}
+
+Symbol GrammarBuilder::Repeat(Symbol s, std::uint32_t min, std::uint32_t max) {
+  if (min > max) {
+    Fail({ErrorCode::kInvalidArgument, "a repetition of at least " + std::to_string(min) +
+                                           " and at most " + std::to_string(max)});
+  }
+  if (max == 0) return Nil();
+  if (min == 1 && max == 1) return s;
+  return AddNode({NodeKind::kRepeat, s.id, 0, min, max});
+}
+
+// One and its separator, as often as `part` still may after n_before of its kind.
+Symbol GrammarBuilder::After(const SequencePart& part, Symbol separator, std::uint32_t n_before) {
+  const auto less = [n_before](std::uint32_t n) {
+    return n == kNoLimit ? n : n - std::min(n, n_before);
+  };
+  return Repeat(Sequence({separator, part.symbol}), less(part.min), less(part.max));
+}
+
+Symbol GrammarBuilder::SeparatedSequence(std::span<const SequencePart> parts, Symbol separator) {
+  Symbol first = Nil();  // the rest, when nothing stands before it
+  Symbol after = first;  // the rest, when something does
+  for (std::size_t i = parts.size(); i-- > 0;) {
+    const SequencePart& part = parts[i];
+    if (part.max == 0) continue;
+    const Symbol with = Sequence({part.symbol, After(part, separator, 1), after});
+    first = part.min == 0 ? Choice({with, first}) : with;
+    after = Sequence({After(part, separator, 0), after});
+  }
+  return first;
+}
+
+Symbol GrammarBuilder::Rule(std::string_view name) {
+  names_.emplace_back(name);
+  return AddNode({NodeKind::kRule, kUndefined, static_cast<std::uint32_t>(names_.size() - 1)});
+}
+
+void GrammarBuilder::Define(Symbol rule, Symbol body) {
+  if (failed()) return;
+  Node& node = nodes_[rule.id];
+  LATTICE_CHECK(node.kind == NodeKind::kRule);
+  if (node.a != kUndefined) {
+    Fail({ErrorCode::kInvalidArgument, "rule '" + names_[node.n] + "' is defined twice"});
+  }
+  node.a = body.id;
+}
+
+Result<std::shared_ptr<const Grammar>> GrammarBuilder::Build(Symbol root) && {
+  if (error_) return *std::move(error_);
+  return RuleCompiler(*this).Compile(root);
+}
+
+}  // namespace lattice::grammar
