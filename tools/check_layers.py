@@ -18,10 +18,11 @@ ALLOWED = {  # room: rooms it may include besides itself. A room may only name r
     "engine": "base numeric tokenizers grammar weights kernels/api models decoding",
     "embed": "base numeric vectors tokenizers weights hub kernels/api models",
     "chat": "base numeric tokenizers grammar",
-    "server": "base numeric vectors tokenizers grammar weights hub kernels/api models decoding engine embed chat",
+    "server": "base numeric vectors tokenizers grammar weights hub kernels/api models decoding engine embed "
+              "chat",
     "api": "base numeric vectors tokenizers weights hub kernels/api kernels/cpu models embed",
-    "apps": "base numeric vectors tokenizers grammar weights hub kernels/api kernels/cpu models decoding "
-            "engine embed chat server api",
+    "apps": "base numeric vectors tokenizers grammar weights hub kernels/api kernels/cpu models "
+            "decoding engine embed chat server api",
 }
 TESTS_ALSO = "kernels/cpu"  # A test or benchmark above the kernels needs some backend to run on.
 

@@ -48,7 +48,7 @@ ExprPool::ExprPool(std::size_t max_nodes, std::size_t max_depth)
     : max_nodes_(max_nodes), max_depth_(max_depth) {
   nodes_.resize(2);
   hashes_.resize(2);
-  nodes_[kEmptyText] = {.kind = ExprKind::kEmptyText, .nullable = true};
+  nodes_[kEmptyText] = {.kind = ExprKind::kNil, .nullable = true};
   Rehash(64);
   const ExprId any = Intern({.kind = ExprKind::kNot, .nullable = true, .a = kEmptySet}, {}, {});
   LATTICE_CHECK(any == kAnyBytes);
@@ -338,8 +338,8 @@ ExprId ExprPool::Derivative(ExprId e, std::uint8_t byte) {
 ExprId ExprPool::DeriveNoConcat(ExprId e, std::uint8_t byte) {
   const Node n = nodes_[e];
   switch (n.kind) {
-    case ExprKind::kEmptySet:
-    case ExprKind::kEmptyText:
+    case ExprKind::kNoText:
+    case ExprKind::kNil:
       return kEmptySet;
     case ExprKind::kBytes: {
       const auto out = edges(e);

@@ -20,8 +20,8 @@ inline constexpr ExprId kAnyBytes = 2;   ///< Any sequence of bytes.
 inline constexpr std::uint32_t kUnbounded = UINT32_MAX;
 
 enum class ExprKind : std::uint8_t {
-  kEmptySet,
-  kEmptyText,
+  kNoText,
+  kNil,
   kBytes,   ///< One byte of the edges' ranges, then what the edge leads to.
   kConcat,  ///< a, then b; a is no kConcat.
   kOr,
@@ -45,7 +45,7 @@ class ExprPool {
     friend bool operator==(const Edge&, const Edge&) = default;
   };
   struct Node {
-    ExprKind kind = ExprKind::kEmptySet;
+    ExprKind kind = ExprKind::kNoText;
     bool nullable = false;   ///< Matches the empty text.
     bool has_logic = false;  ///< An And or Not within: may be empty without looking so.
     std::uint16_t depth = 0;

@@ -27,7 +27,7 @@ bool MayBeginWith(const ExprPool& pool, ExprId e, std::span<const ExprPool::Edge
   const ExprPool::Node& n = pool.node(e);
   if (n.nullable) return true;
   switch (n.kind) {
-    case ExprKind::kEmptySet:
+    case ExprKind::kNoText:
       return false;
     case ExprKind::kBytes:
       return ShareByte(pool.edges(e), edges);
