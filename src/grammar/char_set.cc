@@ -252,7 +252,8 @@ CharSet CharSet::Intersect(const CharSet& other) const {
 CharSet CharSet::WithAsciiCases() const {
   CharSet set = *this;
   const auto add = [&](char32_t from, char32_t to) {
-    for (const Range& r : Intersect(OfRange(from, from + 25)).ranges()) {
+    const CharSet letters = Intersect(OfRange(from, from + 25));
+    for (const Range& r : letters.ranges()) {
       set.Add(r.first - from + to, r.last - from + to);
     }
   };

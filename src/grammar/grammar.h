@@ -113,7 +113,7 @@ class GrammarBuilder {
   Expr Literal(std::string_view bytes);              ///< These bytes (need not be UTF-8).
   Expr Byte(std::uint8_t first, std::uint8_t last);  ///< One byte of a range.
   Expr Chars(const CharSet& set);                    ///< One character, as UTF-8.
-  Expr AnyText();                                    ///< Any sequence of bytes.
+  Expr AnyText() { return {kAnyBytes}; }             ///< Any sequence of bytes.
   Expr Concat(std::span<const Expr> parts);
   Expr Concat(std::initializer_list<Expr> parts) { return Concat(Span(parts)); }
   Expr Or(std::span<const Expr> choices);  ///< Nothing() when empty.

@@ -10,8 +10,10 @@ namespace {
 
 // Repetitions up to here are no loop.
 constexpr std::uint32_t kShortRepeat = 16;
-// A sequence within a sequence is copied into it up to this length.
+// A sequence within a sequence is copied into it up to this length, and to this depth: a terminal
+// is copied with each level that is added to it.
 constexpr std::size_t kShortSequence = 8;
+constexpr std::uint32_t kMaxMergedDepth = 32;
 
 bool ShareByte(std::span<const ExprPool::Edge> a, std::span<const ExprPool::Edge> b) {
   for (const auto& x : a) {
@@ -126,30 +128,47 @@ bool RuleCompiler::HasClearEnd(ExprId e) const {
   }
 }
 
-bool RuleCompiler::IsTerminal(std::uint32_t id) const {
+bool RuleCompiler::IsMergeable(std::uint32_t id) const {
   const Form& form = forms_[id];
-  return form.is_done && !form.is_recursive && form.sequence.size() == 1 &&
-         form.sequence[0].is_terminal;
+  return form.is_done && !form.is_recursive && form.depth < kMaxMergedDepth &&
+         form.alternatives.empty();
 }
 
-void RuleCompiler::Append(std::vector<Part>& sequence, Part part) {
-  if (part.is_terminal && part.id == kEmptyText) return;
-  if (!part.is_terminal || sequence.empty() || !sequence.back().is_terminal ||
-      StandsAlone(sequence.back().id)) {
-    sequence.push_back(part);
-  } else {
-    sequence.back().id = pool_.Concat(sequence.back().id, part.id);
-  }
+bool RuleCompiler::IsTerminal(std::uint32_t id) const {
+  return IsMergeable(id) && forms_[id].sequence.size() == 1 && forms_[id].sequence[0].is_terminal;
 }
 
 // What stands for a node in a sequence.
 std::vector<RuleCompiler::Part> RuleCompiler::PartsOf(std::uint32_t id) const {
-  const Form& form = forms_[id];
-  if (form.is_done && !form.is_recursive && form.alternatives.empty() &&
-      form.sequence.size() <= kShortSequence) {
-    return form.sequence;
-  }
+  if (IsMergeable(id) && forms_[id].sequence.size() <= kShortSequence) return forms_[id].sequence;
   return {{false, id}};
+}
+
+// Neighbouring terminals become one, up to one that stands alone.
+std::vector<RuleCompiler::Part> RuleCompiler::MergeTerminals(const std::vector<Part>& parts) {
+  std::vector<Part> merged;
+  std::vector<ExprId> run;
+  bool is_loopy = false;
+  const auto flush = [&] {
+    ExprId e = kEmptyText;
+    for (std::size_t i = run.size(); i-- > 0;) e = pool_.Concat(run[i], e);
+    if (e != kEmptyText) merged.push_back({true, e});
+    run.clear();
+    is_loopy = false;
+  };
+  for (const Part part : parts) {
+    if (!part.is_terminal) {
+      flush();
+      merged.push_back(part);
+      continue;
+    }
+    const ExprId end = run.empty() ? part.id : pool_.Concat(run.back(), part.id);
+    run.push_back(part.id);
+    is_loopy = is_loopy || IsLoopy(part.id);
+    if (is_loopy && HasClearEnd(end)) flush();
+  }
+  flush();
+  return merged;
 }
 
 void RuleCompiler::MakeForm(std::uint32_t id) {
@@ -161,8 +180,10 @@ void RuleCompiler::MakeForm(std::uint32_t id) {
       break;
     case NodeKind::kSequence:
       for (const std::uint32_t child : ChildrenOf(node)) {
-        for (const Part part : PartsOf(child)) Append(form.sequence, part);
+        const std::vector<Part> parts = PartsOf(child);
+        form.sequence.insert(form.sequence.end(), parts.begin(), parts.end());
       }
+      form.sequence = MergeTerminals(form.sequence);
       break;
     case NodeKind::kChoice: {
       std::vector<ExprId> merged;
@@ -191,6 +212,9 @@ void RuleCompiler::MakeForm(std::uint32_t id) {
     case NodeKind::kRule:
       form.sequence = PartsOf(node.a);
       break;
+  }
+  for (const std::uint32_t child : ChildrenOf(node)) {
+    if (IsMergeable(child)) form.depth = std::max(form.depth, forms_[child].depth + 1);
   }
   form.is_done = true;
 }

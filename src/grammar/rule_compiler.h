@@ -33,6 +33,7 @@ class RuleCompiler {
   struct Form {
     bool is_done = false;
     bool is_recursive = false;       // reached from within itself
+    std::uint32_t depth = 0;         // of the nodes that were merged into it
     std::vector<Part> sequence;      // one terminal, or a sequence
     std::vector<Part> alternatives;  // or else these
   };
@@ -47,7 +48,8 @@ class RuleCompiler {
   Result<std::vector<std::uint32_t>> ChildrenFirst(std::uint32_t root);
   void MakeForm(std::uint32_t id);
   std::vector<Part> PartsOf(std::uint32_t id) const;
-  void Append(std::vector<Part>& sequence, Part part);
+  std::vector<Part> MergeTerminals(const std::vector<Part>& parts);
+  bool IsMergeable(std::uint32_t id) const;
   bool IsTerminal(std::uint32_t id) const;
   bool IsLoopy(ExprId e);
   bool HasClearEnd(ExprId e) const;

@@ -1,0 +1,64 @@
+#include "grammar/lexer.h"
+
+#include <string>
+#include <utility>
+
+namespace lattice::grammar {
+
+Lexer::Lexer(const ExprPool& pool, const LexerLimits& limits)
+    : pool_(pool),
+      limits_(limits),
+      emptiness_(pool_, limits.max_states_to_decide),
+      class_bytes_(ClassBytes(pool_)),
+      n_classes_(class_bytes_.size()) {
+  pool_.SetMaxNodes(limits.max_expressions);
+  for (std::size_t c = 0; c < n_classes_; ++c) {
+    const std::size_t end = c + 1 < n_classes_ ? class_bytes_[c + 1] : 256;
+    for (std::size_t byte = class_bytes_[c]; byte < end; ++byte) {
+      class_of_[byte] = static_cast<std::uint8_t>(c);
+    }
+  }
+  exprs_.push_back(kEmptySet);
+  rows_.resize(n_classes_, kDead);
+  states_.emplace(kEmptySet, kDead);
+}
+
+void Lexer::Fail(Error error) {
+  if (!error_) error_ = std::move(error);
+}
+
+LexState Lexer::StateOf(ExprId e) {
+  if (const auto known = states_.find(e); known != states_.end()) return known->second;
+  if (pool_.node(e).has_logic) {
+    auto matches = emptiness_.MatchesSomething(e);
+    if (!matches) Fail(std::move(matches).error());
+    if (error_ || !*matches) {
+      states_.emplace(e, kDead);
+      return kDead;
+    }
+  }
+  if (exprs_.size() >= limits_.max_states || pool_.exhausted()) {
+    Fail({ErrorCode::kResourceExhausted, "the text needs more than " +
+                                             std::to_string(limits_.max_states) +
+                                             " states of the grammar's terminals"});
+    return kDead;
+  }
+  const auto state = static_cast<LexState>(exprs_.size());
+  exprs_.push_back(e);
+  rows_.resize(rows_.size() + n_classes_, kUnknown);
+  states_.emplace(e, state);
+  return state;
+}
+
+LexState Lexer::Find(LexState state, std::uint8_t byte_class) {
+  const LexState next = StateOf(pool_.Derivative(exprs_[state], class_bytes_[byte_class]));
+  rows_[std::size_t{state} * n_classes_ + byte_class] = next;
+  return next;
+}
+
+std::size_t Lexer::n_bytes() const {
+  return pool_.n_bytes() + rows_.capacity() * sizeof(LexState) +
+         exprs_.capacity() * sizeof(ExprId) + states_.size() * 32;
+}
+
+}  // namespace lattice::grammar

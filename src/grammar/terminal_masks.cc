@@ -1,0 +1,219 @@
+#include "grammar/terminal_masks.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "grammar/emptiness.h"
+
+namespace lattice::grammar {
+namespace {
+
+constexpr std::size_t kMaxKeySize = 16 << 10;
+// Merging what stands below the exits pays up to here.
+constexpr std::size_t kMaxMergedNodes = 50'000;
+
+CharSet PlainChars() {
+  CharSet set = CharSet::OfRange(0x20, 0x10FFFF);
+  return set.Minus(CharSet::OfText("\"\\\x7F"));
+}
+
+}  // namespace
+
+void TerminalMasks::Clear() {
+  masks_.clear();
+  n_bytes_ = 0;
+}
+
+const TerminalMask& TerminalMasks::Of(LexState state) {
+  auto& mask = masks_[state];
+  if (mask == nullptr) {
+    auto found = Find(state);  // may add to masks_
+    return *(masks_[state] = std::move(found));
+  }
+  return *mask;
+}
+
+std::shared_ptr<const TerminalMask> TerminalMasks::Find(LexState state) {
+  ExprPool& pool = lexer_.pool();
+  const ExprId e =
+      pool.Clamp(lexer_.expr(state), static_cast<std::uint32_t>(vocabulary_.longest()));
+  const LexState clamped = lexer_.StateOf(e);
+  if (clamped != state) {
+    if (const auto at = masks_.find(clamped); at != masks_.end() && at->second != nullptr) {
+      return at->second;
+    }
+  }
+  const std::string key = pool.Key(e, kMaxKeySize);
+  std::shared_ptr<const TerminalMask> mask = key.empty() ? nullptr : vocabulary_.Find(key);
+  if (mask == nullptr) {
+    mask = std::make_shared<const TerminalMask>(Compute(e));
+    // What an exhausted lexer says is incomplete.
+    if (!key.empty() && !lexer_.error()) vocabulary_.Keep(key, mask);
+  }
+  n_bytes_ += mask->n_bytes();
+  masks_[clamped] = mask;
+  return mask;
+}
+
+TerminalMask TerminalMasks::Compute(ExprId e) {
+  ExprPool& pool = lexer_.pool();
+  if (pool.node(e).kind == ExprKind::kAnd) {
+    std::vector<ExprId> others, nots;
+    for (const ExprId part : pool.children(e)) {
+      const ExprPool::Node& n = pool.node(part);
+      if (n.kind == ExprKind::kNot) {
+        nots.push_back(n.a);
+      } else {
+        others.push_back(part);
+      }
+    }
+    if (!nots.empty() && !others.empty()) {
+      return WithoutSome(e, pool.And(std::move(others)), pool.Or(std::move(nots)));
+    }
+  }
+  TerminalMask mask;
+  std::vector<TokenId> tokens;
+  std::size_t n_chars = 0;
+  const bool is_plain = PlainStretch(e, n_chars);
+  mask.exits_of_rest = is_plain;
+  Walk(is_plain ? vocabulary_.rest_trie() : vocabulary_.trie(), lexer_.StateOf(e), mask, tokens);
+  if (!is_plain && tokens.size() * 2 < vocabulary_.n_words()) {
+    mask.ids = std::move(tokens);
+  } else {
+    mask.bits = is_plain ? vocabulary_.PlainTokens(n_chars) : TokenBits(vocabulary_.n_words());
+    for (const TokenId id : tokens) SetBit(mask.bits, id);
+  }
+  MergeExits(mask);
+  return mask;
+}
+
+// Whether `e` takes up to n_chars plain characters, one like the other, and nothing else of them.
+bool TerminalMasks::PlainStretch(ExprId e, std::size_t& n_chars) {
+  const ExprPool& pool = lexer_.pool();
+  ExprId rest = kEmptyText;
+  if (pool.node(e).kind == ExprKind::kConcat) {
+    rest = pool.node(e).b;
+    e = pool.node(e).a;
+  }
+  const ExprPool::Node repeat = pool.node(e);
+  if (repeat.kind != ExprKind::kRepeat || repeat.has_logic) return false;
+  n_chars = repeat.max;
+  return TakesPlainOneByOne(repeat.a) && RefusesPlain(rest);
+}
+
+bool TerminalMasks::TakesPlainOneByOne(ExprId item) {
+  if (const auto known = one_by_one_.find(item); known != one_by_one_.end()) return known->second;
+  ExprPool& pool = lexer_.pool();
+  std::vector<std::pair<ExprId, ExprId>> todo{{pool.Chars(PlainChars()), item}};
+  const std::vector<std::uint8_t> bytes = ClassBytes(pool);
+  bool takes = true;
+  for (std::size_t i = 0; i < todo.size() && takes; ++i) {
+    for (const std::uint8_t byte : bytes) {
+      const ExprId plain = pool.Derivative(todo[i].first, byte);
+      if (plain == kEmptySet) continue;
+      const ExprId rest = pool.Derivative(todo[i].second, byte);
+      if (plain == kEmptyText ? rest != kEmptyText : rest == kEmptySet) takes = false;
+      if (!takes) break;
+      const std::pair next{plain, rest};
+      if (plain != kEmptyText && std::ranges::find(todo, next) == todo.end()) todo.push_back(next);
+    }
+  }
+  return one_by_one_[item] = takes;
+}
+
+bool TerminalMasks::RefusesPlain(ExprId rest) {
+  ExprPool& pool = lexer_.pool();
+  const ExprId plain = pool.Chars(PlainChars());
+  return std::ranges::none_of(ClassBytes(pool), [&](std::uint8_t byte) {
+    return pool.Derivative(plain, byte) != kEmptySet && pool.Derivative(rest, byte) != kEmptySet;
+  });
+}
+
+void TerminalMasks::Walk(const TokenTrie& trie, LexState from, TerminalMask& mask,
+                         std::vector<TokenId>& tokens) const {
+  std::array<LexState, TokenTrie::kMaxDepth + 1> path{};
+  path[0] = from;
+  for (std::uint32_t i = 0; i < trie.size();) {
+    const TokenTrie::Node& node = trie[i];
+    const LexState state = lexer_.Next(path[node.depth - 1u], node.byte);
+    if (state == kDead) {
+      i = node.end;
+      continue;
+    }
+    path[node.depth] = state;
+    const auto ending = trie.tokens(i);
+    tokens.insert(tokens.end(), ending.begin(), ending.end());
+    if (lexer_.accepts(state) && node.end > i + 1) mask.exits.push_back(i);
+    i = lexer_.is_final(state) ? node.end : i + 1;
+  }
+}
+
+// Most of what `whole` takes is what it takes without its complements: only tokens that go along
+// with these must be looked at. So the names of an object's other members cost little.
+TerminalMask TerminalMasks::WithoutSome(ExprId whole, ExprId without_nots, ExprId nots) {
+  const LexState whole_state = lexer_.StateOf(whole);
+  const LexState nots_state = lexer_.StateOf(nots);
+  const LexState wide_state = lexer_.StateOf(without_nots);
+  TerminalMask mask = Of(wide_state);
+  if (mask.bits.empty()) {
+    mask.bits.resize(vocabulary_.n_words());
+    for (const TokenId id : mask.ids) SetBit(mask.bits, id);
+    mask.ids.clear();
+  }
+  MarkRefused(vocabulary_.trie(), whole_state, nots_state, /*for_exits=*/false, mask);
+  MarkRefused(mask.exits_of_rest ? vocabulary_.rest_trie() : vocabulary_.trie(), whole_state,
+              nots_state, /*for_exits=*/true, mask);
+  MergeExits(mask);
+  return mask;
+}
+
+// Takes from the mask the tokens, or the exits, that `whole` refuses while `nots` goes along.
+void TerminalMasks::MarkRefused(const TokenTrie& trie, LexState whole, LexState nots,
+                                bool for_exits, TerminalMask& mask) const {
+  struct Pair {
+    LexState whole, nots;
+  };
+  std::array<Pair, TokenTrie::kMaxDepth + 1> path{};
+  path[0] = {whole, nots};
+  std::vector<std::uint32_t> refused;
+  for (std::uint32_t i = 0; i < trie.size();) {
+    const TokenTrie::Node& node = trie[i];
+    const Pair& above = path[node.depth - 1u];
+    const Pair now{lexer_.Next(above.whole, node.byte), lexer_.Next(above.nots, node.byte)};
+    path[node.depth] = now;
+    if (now.nots == kDead) {
+      i = node.end;
+    } else if (now.whole == kDead) {
+      if (for_exits) {
+        for (std::uint32_t at = i; at < node.end; ++at) refused.push_back(at);
+      } else {
+        for (const TokenId id : trie.all_tokens(i)) ClearBit(mask.bits, id);
+      }
+      i = node.end;
+    } else {
+      if (for_exits && !lexer_.accepts(now.whole)) refused.push_back(i);
+      ++i;
+    }
+  }
+  if (!for_exits) return;
+  std::vector<std::uint32_t> left;
+  std::ranges::set_difference(mask.exits, refused, std::back_inserter(left));
+  mask.exits = std::move(left);
+}
+
+void TerminalMasks::MergeExits(TerminalMask& mask) const {
+  const TokenTrie& trie = mask.exits_of_rest ? vocabulary_.rest_trie() : vocabulary_.trie();
+  mask.below.reset();
+  std::size_t n = 0;
+  for (const std::uint32_t exit : mask.exits) {
+    n += trie[exit].end - exit;
+    if (n > kMaxMergedNodes) return;
+  }
+  mask.below = TokenTrie::Below(trie, mask.exits);
+}
+
+}  // namespace lattice::grammar
