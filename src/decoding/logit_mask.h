@@ -22,6 +22,9 @@ class LogitMask {
 
   /// The token that has come. Errors  kInvalidArgument when Fill would not have allowed it.
   virtual Status Accept(TokenId id) = 0;
+
+  /// Nothing but the end of the text may come: it need not be asked for.
+  virtual bool IsOver() const { return false; }
 };
 
 }  // namespace lattice::decoding

@@ -107,6 +107,7 @@ Status Answer::Next(std::span<const float> logits) {
     finish_ = FinishReason::kStop;
     return Ok();
   }
+  if (options_->mask != nullptr && options_->mask->IsOver()) return End(FinishReason::kStop);
   const bool full = options_->max_tokens != 0 && usage_.n_generated >= options_->max_tokens;
   return full ? End(FinishReason::kLength) : Ok();
 }

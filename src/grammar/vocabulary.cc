@@ -63,6 +63,20 @@ const TokenBits& Vocabulary::PlainTokens(std::size_t n_chars) const {
   return plain_[std::min(n_chars, plain_.size() - 1)];
 }
 
+std::span<const TokenId> Vocabulary::tokens_of(std::string_view text) const {
+  TokenTrie::Range range = trie_.all();
+  std::span<const TokenId> tokens;
+  for (const char c : text) {
+    while (range.begin < range.end && trie_[range.begin].byte != static_cast<std::uint8_t>(c)) {
+      range.begin = trie_[range.begin].end;
+    }
+    if (range.begin == range.end) return {};
+    tokens = trie_.tokens(range.begin);
+    range = trie_.below(range.begin);
+  }
+  return tokens;
+}
+
 std::shared_ptr<const TerminalMask> Vocabulary::Find(const std::string& key) const {
   const std::lock_guard lock(mutex_);
   const auto at = masks_.find(key);

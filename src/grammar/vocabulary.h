@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -51,6 +52,8 @@ class Vocabulary {
   std::size_t n_words() const { return (tokens_.size() + 63) / 64; }
   const std::string& token(TokenId id) const { return tokens_[static_cast<std::size_t>(id)]; }
   std::size_t longest() const { return longest_; }
+  /// The tokens with exactly this text.
+  std::span<const TokenId> tokens_of(std::string_view text) const;
 
   /// All tokens; and those that are not wholly made of characters a JSON string holds unescaped.
   const TokenTrie& trie() const { return trie_; }
