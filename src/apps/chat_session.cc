@@ -54,26 +54,16 @@ chat::RenderOptions ChatSession::Rendering() const {
   return options;
 }
 
-/// The marks must be single tokens, as they are where models think.
 Result<std::optional<engine::ThinkingLimit>> ChatSession::Limit(bool begins_inside) const {
   if (!thinking_.budget || !format_.markers) return std::optional<engine::ThinkingLimit>();
-  const tokenizers::Tokenizer& tokenizer = *engine_.model->tokenizer;
-  const auto close = tokenizer.Find(format_.markers->close);
-  if (!close) {
-    return Error{ErrorCode::kUnsupported, "this model cannot be given a thinking budget: '" +
-                                              format_.markers->close +
-                                              "' is not one of its tokens"};
-  }
+  LATTICE_TRY(chat::ThinkingTokens tokens,
+              chat::FindThinkingTokens(format_, *engine_.model->tokenizer));
   engine::ThinkingLimit limit;
   limit.max_tokens = *thinking_.budget;
-  limit.close = *close;
+  limit.open = std::move(tokens.open);
+  limit.close = tokens.close;
   limit.begins_inside = begins_inside;
-  tokenizers::EncodeOptions options;
-  options.add_special_tokens = false;
-  LATTICE_TRY(auto open, tokenizer.Encode(format_.markers->open, options));
-  LATTICE_TRY(auto closing, tokenizer.Encode(format_.markers->closing, options));
-  limit.open = std::move(open.ids);
-  limit.closing = std::move(closing.ids);
+  limit.closing = std::move(tokens.closing);
   return std::optional(std::move(limit));
 }
 

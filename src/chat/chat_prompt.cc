@@ -25,11 +25,31 @@ ChatFormat MakeChatFormat(ChatTemplate chat_template, const tokenizers::Tokenize
   const std::string& source = format.chat_template.source();
   format.markers = FindReasoningMarkers(source);
   format.knows_developer = source.find("developer") != source.npos;
-  if (!format.markers) return format;
-  for (const std::string& token : format.markers->tokens) {
-    if (const auto id = tokenizer.Find(token)) format.marker_tokens.push_back(*id);
-  }
+  format.calls = FindCallForm(source);
+  format.short_call_ids = source.find("|length != 9") != source.npos;
+  const auto add = [&](const std::vector<std::string>& tokens, std::vector<TokenId>& ids) {
+    for (const std::string& token : tokens) {
+      if (const auto id = tokenizer.Find(token)) ids.push_back(*id);
+    }
+  };
+  if (format.markers) add(format.markers->tokens, format.marker_tokens);
+  if (format.calls) add(CallMarkers(*format.calls), format.call_tokens);
   return format;
+}
+
+Result<ThinkingTokens> FindThinkingTokens(const ChatFormat& format,
+                                          const tokenizers::Tokenizer& tokenizer) {
+  if (!format.markers) return Error{ErrorCode::kUnsupported, "this model does not think"};
+  const auto close = tokenizer.Find(format.markers->close);
+  if (!close) {
+    return Error{ErrorCode::kUnsupported, "this model cannot be given a thinking budget: '" +
+                                              format.markers->close + "' is not one of its tokens"};
+  }
+  tokenizers::EncodeOptions options;
+  options.add_special_tokens = false;
+  LATTICE_TRY(auto open, tokenizer.Encode(format.markers->open, options));
+  LATTICE_TRY(auto closing, tokenizer.Encode(format.markers->closing, options));
+  return ThinkingTokens{std::move(open.ids), std::move(closing.ids), *close};
 }
 
 Result<ChatPrompt> MakeChatPrompt(const ChatFormat& format, const tokenizers::Tokenizer& tokenizer,
