@@ -131,7 +131,7 @@ class ServerTest(unittest.TestCase):
             ("POST", "/v1/chat/completions", {"model": "bert", **chat("a")}, 404),
             ("POST", "/v1/chat/completions", chat("a", temperature=5), 400),
             ("POST", "/v1/chat/completions", chat("a" * 5000), 400),
-            ("POST", "/v1/chat/completions", chat("a", response_format={"type": "json_object"}), 400),
+            ("POST", "/v1/chat/completions", chat("a", grammar="root ::= b"), 400),
             ("POST", "/v1/chat/completions", {"messages": []}, 400),
             ("POST", "/v1/completions", {"prompt": [10**9]}, 400),
             ("POST", "/v1/embeddings", {"input": []}, 400),

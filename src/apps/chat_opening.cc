@@ -7,6 +7,7 @@
 namespace lattice::apps {
 
 Result<OpenedChat> OpenChat(const ChatFlags& flags, const AppContext& context) {
+  LATTICE_TRY(const auto structure, ReadStructure(flags.structure));
   LATTICE_TRY(TextEngine engine, OpenTextEngine(flags.model, context));
   OpenedChat chat;
   chat.engine = std::make_unique<TextEngine>(std::move(engine));
@@ -16,6 +17,7 @@ Result<OpenedChat> OpenChat(const ChatFlags& flags, const AppContext& context) {
               CompileTemplate(chat.engine->files->path(), std::move(found), context.Log()));
   chat.session = std::make_unique<ChatSession>(*chat.engine, std::move(chat_template));
   chat.session->generation() = MakeGenerationOptions(flags.sampling, chat.engine->model->defaults);
+  LATTICE_TRY(chat.session->structure(), PrepareStructure(structure, *chat.engine->model));
   if (flags.no_think) chat.session->thinking().enabled = false;
   chat.session->thinking().budget = flags.reasoning_budget;
   if (!flags.system.empty()) chat.session->SetSystem(flags.system);

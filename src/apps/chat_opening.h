@@ -8,6 +8,7 @@
 #include "apps/command.h"
 #include "apps/generation_flags.h"
 #include "apps/sampling_flags.h"
+#include "apps/structure_flags.h"
 #include "apps/text_engine.h"
 #include "lattice/result.h"
 
@@ -17,6 +18,7 @@ namespace lattice::apps {
 struct ChatFlags {
   TextModelFlags model;
   SamplingFlags sampling;
+  StructureFlags structure;
   std::string template_name;  ///< Empty: the model's default.
   std::string system;
   bool no_think = false;

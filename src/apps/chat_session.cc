@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "apps/structure_flags.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "decoding/grammar_mask.h"
 
 namespace lattice::apps {
 namespace {
@@ -67,6 +69,22 @@ Result<std::optional<engine::ThinkingLimit>> ChatSession::Limit(bool begins_insi
   return std::optional(std::move(limit));
 }
 
+Result<std::shared_ptr<decoding::LogitMask>> ChatSession::Mask(bool begins_inside) const {
+  if (structure_ == nullptr) return std::shared_ptr<decoding::LogitMask>();
+  std::optional<decoding::ThinkingMarks> marks;
+  if (format_.markers) {
+    if (format_.markers->channels) {
+      return Error{ErrorCode::kUnsupported,
+                   "the answers of a model that speaks in channels cannot be held to a grammar"};
+    }
+    LATTICE_TRY(marks, decoding::FindThinkingMarks(*engine_.model->tokenizer, format_.markers->open,
+                                                   format_.markers->close, begins_inside,
+                                                   thinking_.enabled.value_or(true)));
+  }
+  return std::shared_ptr<decoding::LogitMask>(std::make_shared<decoding::GrammarMask>(
+      structure_, EndTokens(generation_, *engine_.model), marks));
+}
+
 Result<ChatTurn> ChatSession::Answer(const std::stop_token& stop, ChatSink sink) {
   LATTICE_TRY(const chat::ChatPrompt prompt,
               chat::MakeChatPrompt(format_, *engine_.model->tokenizer, conversation_, Rendering(),
@@ -75,6 +93,7 @@ Result<ChatTurn> ChatSession::Answer(const std::stop_token& stop, ChatSink sink)
   options.stop = stop;
   options.shown_special = format_.marker_tokens;  // to be split off here
   LATTICE_TRY(options.thinking, Limit(prompt.opens_reasoning));
+  LATTICE_TRY(options.mask, Mask(prompt.opens_reasoning));
   ChatTurn turn;
   chat::ReasoningSplitter splitter(format_.markers, prompt.opens_reasoning);
   const auto take = [&](chat::SplitText split) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,9 @@
 #include "base/function_ref.h"
 #include "chat/chat_prompt.h"
 #include "chat/message.h"
+#include "decoding/logit_mask.h"
 #include "engine/generator.h"
+#include "grammar/automaton.h"
 
 namespace lattice::apps {
 
@@ -44,6 +47,8 @@ class ChatSession {
 
   engine::GenerationOptions& generation() { return generation_; }
   ThinkingOptions& thinking() { return thinking_; }
+  /// What every answer is held to, after its thinking; null: nothing.
+  std::shared_ptr<grammar::Automaton>& structure() { return structure_; }
   const chat::Conversation& conversation() const { return conversation_; }
   /// Absent: none was set.
   std::optional<std::string> system() const;
@@ -78,12 +83,14 @@ class ChatSession {
   Result<ChatTurn> Answer(const std::stop_token& stop, ChatSink sink);
   chat::RenderOptions Rendering() const;
   Result<std::optional<engine::ThinkingLimit>> Limit(bool begins_inside) const;
+  Result<std::shared_ptr<decoding::LogitMask>> Mask(bool begins_inside) const;
 
   TextEngine& engine_;
   chat::ChatFormat format_;
   chat::Conversation conversation_;
   engine::GenerationOptions generation_;
   ThinkingOptions thinking_;
+  std::shared_ptr<grammar::Automaton> structure_;
 };
 
 }  // namespace lattice::apps

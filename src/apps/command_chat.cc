@@ -282,6 +282,7 @@ Action DeclareChat(CLI::App& arguments, const AppContext& context) {
                   "Which of the model's chat templates (default)")
       ->type_name("NAME");
   DeclareSamplingFlags(arguments, parsed->chat.sampling);
+  DeclareStructureFlags(arguments, parsed->chat.structure);
   arguments.add_flag("--no-think", parsed->chat.no_think, "Ask the model not to think first");
   AddCount(arguments, "--reasoning-budget", parsed->chat.reasoning_budget,
            "End the model's thinking after N tokens");

@@ -12,8 +12,10 @@
 #include "apps/generation_json.h"
 #include "apps/number_flags.h"
 #include "apps/sampling_flags.h"
+#include "apps/structure_flags.h"
 #include "apps/text_engine.h"
 #include "apps/token_ids.h"
+#include "decoding/grammar_mask.h"
 
 namespace lattice::apps {
 namespace {
@@ -24,6 +26,7 @@ constexpr std::size_t kMaxTop = 100;
 struct Arguments {
   TextModelFlags model;
   SamplingFlags sampling;
+  StructureFlags structure;
   std::string prompt, ids;
   std::optional<std::size_t> logprobs;
   bool special_as_text = false;
@@ -59,11 +62,17 @@ Status Complete(const Arguments& arguments, const AppContext& context) {
   if (arguments.prompt.empty() == arguments.ids.empty()) {
     return Error{ErrorCode::kInvalidArgument, "give a prompt: -p TEXT, or --ids \"1 2 3\""};
   }
+  LATTICE_TRY(const auto structure, ReadStructure(arguments.structure));
   LATTICE_TRY(TextEngine engine, OpenTextEngine(arguments.model, context));
   LATTICE_TRY(const std::vector<TokenId> prompt, PromptIds(arguments, *engine.model));
   engine::GenerationOptions options =
       MakeGenerationOptions(arguments.sampling, engine.model->defaults);
   if (options.max_tokens == 0) options.max_tokens = kDefaultMaxTokens;
+  LATTICE_TRY(auto automaton, PrepareStructure(structure, *engine.model));
+  if (automaton != nullptr) {
+    options.mask = std::make_shared<decoding::GrammarMask>(std::move(automaton),
+                                                           EndTokens(options, *engine.model));
+  }
   options.n_top_log_probabilities = arguments.logprobs;
   options.stop = context.stop;
   const auto show = [&](const engine::GeneratedToken& token) {
@@ -83,6 +92,7 @@ Action DeclareComplete(CLI::App& arguments, const AppContext& context) {
   arguments.add_option("-p,--prompt", parsed->prompt, "The text to go on with")->type_name("TEXT");
   AddIds(arguments, "--ids", parsed->ids, "The prompt as token ids");
   DeclareSamplingFlags(arguments, parsed->sampling);
+  DeclareStructureFlags(arguments, parsed->structure);
   AddCount(arguments, "--logprobs", parsed->logprobs,
            "With --json: log-probabilities of each token and of the N likeliest", {0, kMaxTop});
   arguments.add_flag("--special-as-text", parsed->special_as_text,

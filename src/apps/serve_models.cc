@@ -91,22 +91,24 @@ Status OpenText(const std::string& name, const ServeFlags& flags, const AppConte
   }
   const std::string id = IdOf(name);
   engine::Scheduler* const scheduler = text.scheduler.get();
-  opened.served.text.push_back(std::make_shared<server::ServedTextModel>(
-      server::ServedTextModel{.id = id,
-                              .aliases = AliasesOf(name, id),
-                              .created = UnixTime(),
-                              .tokenizer = text.model->tokenizer,
-                              .defaults = text.model->defaults,
-                              .chat = std::move(format),
-                              .n_tokens = text.model->n_tokens(),
-                              .vocab = text.model->model->info().vocab,
-                              .context_tokens = scheduler->context_tokens(),
-                              .recurrent = IsRecurrent(text.model->model->state_shape()),
-                              .submit =
-                                  [scheduler](engine::GenerationRequest request) {
-                                    return scheduler->Submit(std::move(request));
-                                  },
-                              .metrics = [scheduler] { return scheduler->metrics(); }}));
+  opened.served.text.push_back(std::make_shared<server::ServedTextModel>(server::ServedTextModel{
+      .id = id,
+      .aliases = AliasesOf(name, id),
+      .created = UnixTime(),
+      .tokenizer = text.model->tokenizer,
+      .defaults = text.model->defaults,
+      .chat = std::move(format),
+      .grammars =
+          std::make_shared<decoding::GrammarCache>(text.model->tokenizer, text.model->n_tokens()),
+      .n_tokens = text.model->n_tokens(),
+      .vocab = text.model->model->info().vocab,
+      .context_tokens = scheduler->context_tokens(),
+      .recurrent = IsRecurrent(text.model->model->state_shape()),
+      .submit =
+          [scheduler](engine::GenerationRequest request) {
+            return scheduler->Submit(std::move(request));
+          },
+      .metrics = [scheduler] { return scheduler->metrics(); }}));
   return Ok();
 }
 

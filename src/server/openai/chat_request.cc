@@ -179,7 +179,7 @@ ApiResult<ChatRequest> ReadChatRequest(const boost::json::object& body, std::siz
   }
   ReadRender(reader, request.render);
   RefuseTools(reader);
-  reader.RefuseOthers({GenerationFieldNames(), kNames});
+  reader.RefuseOthers({GenerationFieldNames(), StructureFieldNames(), kNames});
   if (!reader.ok()) return reader.error();
   LATTICE_TRY(request.conversation.messages, ReadMessages(body, knows_developer));
   if (request.render.continue_final && request.conversation.messages.back().role() != "assistant") {

@@ -92,7 +92,7 @@ ApiResult<CompletionRequest> ReadCompletionRequest(const boost::json::object& bo
   if (const auto suffix = reader.String("suffix"); suffix && !suffix->empty()) {
     reader.Complain("suffix", "asks for what this server does not have", "unsupported_parameter");
   }
-  reader.RefuseOthers({GenerationFieldNames(), kNames});
+  reader.RefuseOthers({GenerationFieldNames(), StructureFieldNames(), kNames});
   if (!reader.ok()) return reader.error();
   return request;
 }

@@ -25,15 +25,7 @@ constexpr std::string_view kNames[] = {
     "return_progress", "timings_per_token"};
 
 /// Fields of other servers and of later versions of this one: what they ask for is not there.
-constexpr std::string_view kRefused[] = {"response_format",
-                                         "grammar",
-                                         "json_schema",
-                                         "guided_json",
-                                         "guided_regex",
-                                         "guided_choice",
-                                         "guided_grammar",
-                                         "structured_outputs",
-                                         "structural_tag",
+constexpr std::string_view kRefused[] = {"structural_tag",
                                          "min_tokens",
                                          "stop_token_ids",
                                          "logits_processors",
@@ -60,21 +52,14 @@ bool IsNeutral(std::string_view key, const boost::json::value& value) {
   if (const auto* array = value.if_array()) return array->empty();
   if (value.is_number()) return value.to_number<double>() == (key == "best_of" ? 1 : 0);
   const auto* object = value.if_object();
-  if (object == nullptr || object->empty()) return true;
-  const auto* type = object->if_contains("type");
-  return key == "response_format" && type != nullptr && *type == "text" && object->size() == 1;
+  return object == nullptr || object->empty();
 }
 
 void RefuseUnsupported(FieldReader& reader) {
   for (const std::string_view key : kRefused) {
     const boost::json::value* value = reader.Find(key);
     if (value == nullptr || IsNeutral(key, *value)) continue;
-    reader.Complain(key,
-                    key == "response_format"
-                        ? "may only be {\"type\": \"text\"}: this server cannot hold a model to a "
-                          "format yet"
-                        : "asks for what this server does not have",
-                    "unsupported_parameter");
+    reader.Complain(key, "asks for what this server does not have", "unsupported_parameter");
   }
 }
 
@@ -169,6 +154,7 @@ GenerationFields ReadGenerationFields(FieldReader& reader, std::size_t vocab) {
   ReadStops(reader, fields);
   ReadBiases(reader, vocab, fields);
   ReadStreaming(reader, fields);
+  fields.structure = ReadStructure(reader);
   RefuseUnsupported(reader);
   return fields;
 }

@@ -11,6 +11,7 @@
 #include "engine/generation.h"
 #include "engine/generation_defaults.h"
 #include "server/openai/field_reader.h"
+#include "server/openai/structure_fields.h"
 
 namespace lattice::server {
 
@@ -23,6 +24,7 @@ struct GenerationFields {
   std::optional<std::size_t> max_tokens;
   std::vector<std::string> stop;
   std::vector<decoding::LogitBias> logit_bias;
+  std::optional<StructureField> structure;  ///< Absent: any text.
   bool ignore_eos = false;
   std::size_t n = 1;
   bool stream = false;

@@ -66,6 +66,10 @@ std::optional<ApiError> Service::StartChat(const ExchangePtr& exchange) {
     return error;
   }
   const GenerationFields& fields = request.generation;
+  LATTICE_TRY(
+      const AnswerStructure structure,
+      PrepareStructure(fields.structure, *model, format.markers ? &*format.markers : nullptr,
+                       prompt->opens_reasoning, request.render.enable_thinking.value_or(true)));
   ChatAnswerOptions options;
   options.head = HeadFor(*exchange, "chatcmpl-", *model, fields);
   options.n_choices = fields.n;
@@ -84,6 +88,7 @@ std::optional<ApiError> Service::StartChat(const ExchangePtr& exchange) {
     generation.prompt = prompt->ids;
     generation.boundaries = prompt->boundaries;
     generation.options = OptionsFor(fields, model->defaults, seed, i);
+    structure.HoldTo(*model, generation.options);
     generation.options.shown_special = format.marker_tokens;  // to be split off
     generation.options.n_top_log_probabilities = request.n_top_log_probabilities;
   }
@@ -97,6 +102,7 @@ std::optional<ApiError> Service::StartCompletion(const ExchangePtr& exchange) {
   LATTICE_TRY(const CompletionRequest request,
               ReadCompletionRequest(body, model->n_tokens, model->vocab));
   const GenerationFields& fields = request.generation;
+  LATTICE_TRY(const AnswerStructure structure, PrepareStructure(fields.structure, *model));
   CompletionAnswerOptions options;
   options.head = HeadFor(*exchange, "cmpl-", *model, fields);
   options.n_per_prompt = fields.n;
@@ -114,6 +120,7 @@ std::optional<ApiError> Service::StartCompletion(const ExchangePtr& exchange) {
       engine::GenerationRequest& generation = plan.requests.emplace_back();
       generation.prompt = ids;
       generation.options = OptionsFor(fields, model->defaults, seed, i);
+      structure.HoldTo(*model, generation.options);
       generation.options.n_top_log_probabilities = request.n_top_log_probabilities;
     }
   }

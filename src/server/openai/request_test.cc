@@ -152,7 +152,11 @@ TEST(RequestTest, OtherFieldsAreChecked) {
 }
 
 TEST(RequestTest, WhatIsNotThereIsRefusedUnlessItAsksForNothing) {
-  EXPECT_EQ(BadField(R"("response_format":{"type":"json_object"})"), "response_format");
+  EXPECT_EQ(BadField(R"("response_format":{"type":"json_object"})"), "");
+  EXPECT_EQ(BadField(R"("response_format":{"type":"xml"})"), "response_format");
+  EXPECT_EQ(BadField(R"("response_format":{"type":"json_schema"})"), "response_format");
+  EXPECT_EQ(BadField(R"("response_format":{"type":"json_schema","json_schema":{"schema":1}})"),
+            "response_format");
   EXPECT_EQ(BadField(R"("response_format":{"type":"text"})"), "");
   EXPECT_EQ(BadField(R"("tools":[{"type":"function","function":{"name":"f"}}])"), "tools");
   EXPECT_EQ(BadField(R"("tools":[{}],"tool_choice":"none")"), "");
@@ -160,7 +164,11 @@ TEST(RequestTest, WhatIsNotThereIsRefusedUnlessItAsksForNothing) {
   EXPECT_EQ(BadField(R"("tool_choice":"required")"), "tool_choice");
   EXPECT_EQ(BadField(R"("modalities":["text"])"), "");
   EXPECT_EQ(BadField(R"("modalities":["audio"])"), "modalities");
-  EXPECT_EQ(BadField(R"("grammar":"root ::= a")"), "grammar");
+  EXPECT_EQ(BadField(R"("grammar":"root ::= \"a\"","guided_regex":"a")"), "guided_regex");
+  EXPECT_EQ(BadField(R"("guided_choice":[1])"), "guided_choice");
+  EXPECT_EQ(BadField(R"("structured_outputs":{"regex":"a","choice":["b"]})"),
+            "structured_outputs.choice");
+  EXPECT_EQ(BadField(R"("structured_outputs":{"lark":"start: a"})"), "structured_outputs.lark");
   EXPECT_EQ(BadField(R"("min_tokens":0,"stop_token_ids":[],"guided_json":null)"), "");
   EXPECT_EQ(BadField(R"("min_tokens":5)"), "min_tokens");
 }

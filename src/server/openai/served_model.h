@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chat/chat_prompt.h"
+#include "decoding/grammar_cache.h"
 #include "engine/generation_defaults.h"
 #include "engine/scheduler.h"
 #include "lattice/embedding.h"
@@ -17,18 +18,19 @@
 
 namespace lattice::server {
 
-/// A generator that requests can name. Shared by threads: nothing in it changes.
+/// A generator that requests can name. Shared by threads: nothing in it changes, but for caches.
 struct ServedTextModel {
   std::string id;
   std::vector<std::string> aliases;  ///< Further names by which requests find it.
   std::int64_t created = 0;          ///< Unix time, the same for as long as it is served.
   std::shared_ptr<const tokenizers::Tokenizer> tokenizer;
   engine::GenerationDefaults defaults;
-  Result<chat::ChatFormat> chat;   ///< Or why it cannot chat.
-  std::size_t n_tokens = 0;        ///< Ids below it can be drawn and biased.
-  std::size_t vocab = 0;           ///< Ids of prompts are below it.
-  std::size_t context_tokens = 0;  ///< Longest text, prompt and answer together.
-  bool recurrent = false;          ///< Its prompts go on only from places that were kept.
+  Result<chat::ChatFormat> chat;                     ///< Or why it cannot chat.
+  std::shared_ptr<decoding::GrammarCache> grammars;  ///< Of requests that hold it to a format.
+  std::size_t n_tokens = 0;                          ///< Ids below it can be drawn and biased.
+  std::size_t vocab = 0;                             ///< Ids of prompts are below it.
+  std::size_t context_tokens = 0;                    ///< Longest text, prompt and answer together.
+  bool recurrent = false;  ///< Its prompts go on only from places that were kept.
   /// As Scheduler::Submit and metrics.
   std::function<std::optional<engine::Refusal>(engine::GenerationRequest)> submit;
   std::function<engine::SchedulerMetrics()> metrics;

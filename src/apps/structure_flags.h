@@ -1,0 +1,38 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoding/grammar_cache.h"
+#include "engine/generation.h"
+#include "engine/text_model.h"
+#include "grammar/automaton.h"
+#include "lattice/result.h"
+
+namespace lattice::apps {
+
+/// What an answer is to be held to; at most one of them.
+struct StructureFlags {
+  std::string schema;   ///< A file.
+  std::string grammar;  ///< A file.
+  std::string regex;
+};
+
+/// Adds --schema, --grammar and --regex.
+void DeclareStructureFlags(CLI::App& arguments, StructureFlags& flags);
+
+/// Reads the file and checks what it says, before a model is loaded for it. Absent: any text.
+Result<std::optional<decoding::GrammarText>> ReadStructure(const StructureFlags& flags);
+
+/// For the model's vocabulary; null: any text.
+Result<std::shared_ptr<grammar::Automaton>> PrepareStructure(
+    const std::optional<decoding::GrammarText>& text, const engine::TextModel& model);
+
+/// The tokens that may end an answer.
+std::vector<TokenId> EndTokens(const engine::GenerationOptions& options,
+                               const engine::TextModel& model);
+
+}  // namespace lattice::apps
