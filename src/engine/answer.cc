@@ -49,7 +49,11 @@ Result<Answer> Answer::Begin(const TextModel& model, std::span<const TokenId> pr
   sampler.SetMask(options.mask.get());
   decoding::TextStreamOptions text;
   text.stop_strings = options.stop_strings;
-  if (!options.ignore_stop_tokens) text.stop_tokens = model.defaults.stop_ids;
+  text.stop_tokens = options.stop_tokens;
+  if (!options.ignore_stop_tokens) {
+    text.stop_tokens.insert(text.stop_tokens.end(), model.defaults.stop_ids.begin(),
+                            model.defaults.stop_ids.end());
+  }
   text.skip_special_tokens = options.skip_special_tokens;
   text.shown_special = options.shown_special;
   LATTICE_TRY(decoding::TextStream stream, decoding::TextStream::Create(model.tokenizer, text));

@@ -29,7 +29,8 @@ struct GenerationOptions {
   std::size_t max_tokens = 0;  ///< Of the answer; 0: as many as the context holds.
   decoding::SamplingOptions sampling;
   std::vector<std::string> stop_strings;
-  bool ignore_stop_tokens = false;
+  std::vector<TokenId> stop_tokens;    ///< Besides the model's own.
+  bool ignore_stop_tokens = false;     ///< The model's own.
   bool skip_special_tokens = true;     ///< Of the shown text,
   std::vector<TokenId> shown_special;  ///< but for these.
   std::optional<std::size_t> n_top_log_probabilities;

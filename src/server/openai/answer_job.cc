@@ -5,10 +5,8 @@
 namespace lattice::server {
 namespace {
 
-constexpr const char* kPing = ": ping\n\n";
-
-HttpResponse StreamHead() {
-  return {.content_type = "text/event-stream; charset=utf-8",
+HttpResponse StreamHead(const Dialect& dialect) {
+  return {.content_type = dialect.content_type(),
           .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}};
 }
 
@@ -50,9 +48,11 @@ AnswerJob::AnswerJob(std::shared_ptr<Exchange> exchange, AnswerPlan plan, TextMo
       exchange_(std::move(exchange)),
       metrics_(metrics),
       plan_(std::move(plan)),
-      on_gone_(exchange_->gone(), StopAll{stop_}) {
+      satisfied_(plan_.requests.size()),
+      stops_(plan_.requests.size()),
+      on_gone_(exchange_->gone(), StopAll{stops_}) {
   if (plan_.stream) {
-    emit_ = [this](const std::string& event) { Emit(event); };
+    emit_ = [this](const std::string& piece) { Emit(piece); };
   }
 }
 
@@ -69,7 +69,7 @@ void AnswerJob::Submit() {
   n_open_ = requests.size();
   for (std::size_t i = 0; i < requests.size(); ++i) {
     engine::GenerationRequest& request = requests[i];
-    request.options.stop = stop_.get_token();
+    request.options.stop = stops_[i].get_token();
     request.on_token = [self = shared_from_this(), i](const engine::GeneratedToken& token) {
       self->OnToken(i, token);
     };
@@ -77,32 +77,42 @@ void AnswerJob::Submit() {
       self->OnEnd(i, end);
     };
     if (const auto refusal = model_->submit(std::move(request))) {
-      stop_.request_stop();  // for the choices that were accepted
+      StopAnswers();  // for the choices that were accepted
       over_ = true;
-      exchange_->Reply(ErrorResponse(FromRefusal(*refusal, plan_.prompt_field)));
+      exchange_->Reply(plan_.shape->dialect().Failure(FromRefusal(*refusal, plan_.prompt_field)));
       return;
     }
   }
   // Only now is it certain that there will be an answer.
   if (plan_.stream) {
-    exchange_->BeginStream(StreamHead(), kPing);
+    const Dialect& dialect = plan_.shape->dialect();
+    exchange_->BeginStream(StreamHead(dialect), dialect.idle_piece());
     streaming_ = true;
   }
   plan_.shape->Begin(emit_);
 }
 
-void AnswerJob::Emit(const std::string& event) {
-  if (!exchange_->Write("data: " + event + "\n\n")) stop_.request_stop();
+void AnswerJob::Emit(const std::string& piece) {
+  if (!exchange_->Write(piece)) StopAnswers();
 }
+
+void AnswerJob::StopAnswers() { StopAll{stops_}(); }
 
 void AnswerJob::OnToken(std::size_t choice, const engine::GeneratedToken& token) {
   const std::scoped_lock lock(mutex_);
-  if (!over_ && !error_) plan_.shape->Take(choice, token, emit_);
+  if (over_ || error_ || satisfied_[choice]) return;
+  if (plan_.shape->Take(choice, token, emit_)) return;
+  satisfied_[choice] = true;
+  stops_[choice].request_stop();
 }
 
-void AnswerJob::OnEnd(std::size_t choice, const engine::GenerationEnd& end) {
-  metrics_.ObserveGeneration(end);
+void AnswerJob::OnEnd(std::size_t choice, const engine::GenerationEnd& reported) {
   const std::scoped_lock lock(mutex_);
+  engine::GenerationEnd end = reported;
+  if (satisfied_[choice] && end.finish == engine::FinishReason::kCancelled) {
+    end.finish = engine::FinishReason::kStop;
+  }
+  metrics_.ObserveGeneration(end);
   if (over_) return;
   if (choice % plan_.n_per_prompt == 0) {
     totals_.n_prompt += end.usage.n_prompt;
@@ -111,7 +121,7 @@ void AnswerJob::OnEnd(std::size_t choice, const engine::GenerationEnd& end) {
   totals_.n_generated += end.usage.n_generated;
   if (auto failure = Failure(end)) {
     if (!error_) error_ = std::move(failure);
-    stop_.request_stop();
+    StopAnswers();
   } else if (!error_) {
     plan_.shape->End(choice, end, emit_);
   }
@@ -120,15 +130,15 @@ void AnswerJob::OnEnd(std::size_t choice, const engine::GenerationEnd& end) {
 
 void AnswerJob::Finish() {
   over_ = true;
-  if (error_ && !streaming_) return exchange_->Reply(ErrorResponse(*error_));
+  const Dialect& dialect = plan_.shape->dialect();
+  if (error_ && !streaming_) return exchange_->Reply(dialect.Failure(*error_));
   if (error_) {
-    Emit(ErrorBody(*error_));  // and no [DONE]: the answer is not complete
+    Emit(dialect.FailurePiece(*error_));
     return exchange_->EndStream();
   }
   totals_.n_reasoning = plan_.shape->n_reasoning();
   if (!streaming_) return exchange_->Reply({.body = plan_.shape->Whole(totals_)});
-  if (plan_.include_usage) Emit(plan_.shape->UsageEvent(totals_));
-  Emit("[DONE]");
+  plan_.shape->Close(totals_, emit_);
   exchange_->EndStream();
 }
 

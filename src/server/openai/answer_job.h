@@ -23,7 +23,6 @@ struct AnswerPlan {
   std::vector<engine::GenerationRequest> requests;  ///< One for each choice; without callbacks.
   std::size_t n_per_prompt = 1;                     ///< Choices of one prompt follow each other.
   bool stream = false;
-  bool include_usage = false;
   const char* prompt_field = "prompt";  ///< Named when it is too long.
 };
 
@@ -43,9 +42,9 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   void Submit();
   void OnToken(std::size_t choice, const engine::GeneratedToken& token);
   void OnEnd(std::size_t choice, const engine::GenerationEnd& end);
-  void Fail(ApiError error);
   void Finish();
-  void Emit(const std::string& event);
+  void Emit(const std::string& piece);
+  void StopAnswers();
 
   const TextModelPtr model_;
   const std::shared_ptr<Exchange> exchange_;
@@ -58,10 +57,13 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   bool streaming_ = false;  // the head has gone out
   bool over_ = false;       // nothing more is to be said
   std::optional<ApiError> error_;
-  std::stop_source stop_;
+  std::vector<bool> satisfied_;          // choices that were told to say no more
+  std::vector<std::stop_source> stops_;  // of each choice
   struct StopAll {
-    std::stop_source source;
-    void operator()() { source.request_stop(); }
+    std::vector<std::stop_source> sources;
+    void operator()() {
+      for (std::stop_source& source : sources) source.request_stop();
+    }
   };
   std::stop_callback<StopAll> on_gone_;
 };

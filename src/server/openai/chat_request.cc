@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/json.h"
+#include "server/openai/tool_fields.h"
 
 namespace lattice::server {
 namespace {
@@ -27,96 +27,18 @@ constexpr std::string_view kNames[] = {"messages",
                                        "function_call",
                                        "modalities",
                                        "audio",
-                                       "web_search_options"};
+                                       "web_search_options",
+                                       "reasoning_budget",
+                                       "thinking_budget"};
 
-constexpr std::string_view kRoles[] = {"developer", "system", "user",
-                                       "assistant", "tool",   "function"};
 constexpr std::string_view kEfforts[] = {"none", "minimal", "low", "medium",
                                          "high", "xhigh",   "max"};
-
-ApiError BadMessages(std::string message) {
-  // The place that the complaint begins with: "messages[3].content: ...".
-  std::string param = message.starts_with("messages") ? message.substr(0, message.find(": ")) : "";
-  if (param.empty() || param.size() > 100) param = "messages";
-  return {.message = std::move(message), .param = std::move(param), .code = "invalid_value"};
-}
-
-/// The content as one text; parts that are no text are refused.
-ApiResult<boost::json::value> JoinedContent(const boost::json::value& content,
-                                            const std::string& where) {
-  const auto* parts = content.if_array();
-  if (parts == nullptr) return content;
-  std::string text;
-  for (const boost::json::value& part : *parts) {
-    const boost::json::object& object = part.get_object();  // Message::FromJson has seen to it
-    const std::string_view type(object.at("type").get_string());
-    const char* key = type == "text" ? "text" : type == "refusal" ? "refusal" : nullptr;
-    const boost::json::value* piece = key == nullptr ? nullptr : object.if_contains(key);
-    if (piece == nullptr || !piece->is_string()) {
-      return BadMessages(where + ".content: this model reads parts of type \"text\" only");
-    }
-    text += std::string_view(piece->get_string());
-  }
-  return boost::json::value(text);
-}
-
-ApiResult<chat::Message> ReadMessage(const JsonView& json, bool knows_developer) {
-  auto checked = chat::Message::FromJson(json);
-  if (!checked) return BadMessages(std::move(checked).error().message);
-  boost::json::object message = checked->json();
-  const std::string_view role = checked->role();
-  if (std::ranges::find(kRoles, role) == std::end(kRoles)) {
-    return BadMessages(json.where() +
-                       ".role: must be system, developer, user, assistant, tool or function");
-  }
-  const boost::json::value* content = message.if_contains("content");
-  const bool empty = content == nullptr || content->is_null();
-  if (empty && role != "assistant") return BadMessages(json.where() + ".content: is missing");
-  if (empty) {
-    message["content"] = "";
-  } else {
-    LATTICE_TRY(message["content"], JoinedContent(*content, json.where()));
-  }
-  if (role == "developer" && !knows_developer) message["role"] = "system";
-  return chat::Message(std::move(message));
-}
-
-ApiResult<std::vector<chat::Message>> ReadMessages(const boost::json::object& body,
-                                                   bool knows_developer) {
-  const boost::json::value* list = body.if_contains("messages");
-  if (list == nullptr || !list->is_array() || list->get_array().empty()) {
-    return BadMessages("messages: must be an array of at least one message");
-  }
-  const JsonView view(*list, "messages");
-  auto items = view.Array();
-  std::vector<chat::Message> messages;
-  for (const JsonView& item : *items) {
-    LATTICE_TRY(chat::Message message, ReadMessage(item, knows_developer));
-    messages.push_back(std::move(message));
-  }
-  return messages;
-}
 
 bool IsEmptyArray(const boost::json::value& value) {
   return value.is_array() && value.get_array().empty();
 }
 
-/// Tools may be sent as long as none is to be called: then they are left out of the prompt.
-void RefuseTools(FieldReader& reader) {
-  const boost::json::value* choice = reader.Find("tool_choice");
-  const bool none = choice != nullptr && *choice == "none";
-  const boost::json::value* tools = reader.Find("tools");
-  const bool any = tools != nullptr && !IsEmptyArray(*tools);
-  if (any && !none) {
-    reader.Complain("tools",
-                    "cannot be called by models of this server yet; with \"tool_choice\": \"none\" "
-                    "they are ignored",
-                    "unsupported_parameter");
-  }
-  if (choice != nullptr && !none && *choice != "auto") {
-    reader.Complain("tool_choice", "may only be \"none\" or \"auto\"", "unsupported_parameter");
-  }
-  (void)reader.Bool("parallel_tool_calls");
+void RefuseUnsupported(FieldReader& reader) {
   for (const char* key : {"functions", "function_call", "audio", "web_search_options"}) {
     const boost::json::value* value = reader.Find(key);
     if (value == nullptr || IsEmptyArray(*value) || *value == "none") continue;
@@ -159,10 +81,19 @@ void ReadRender(FieldReader& reader, chat::RenderOptions& render) {
   }
 }
 
+/// -1: as many as the model likes.
+std::optional<std::size_t> ReadThinkingBudget(FieldReader& reader) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  auto budget = reader.Int("reasoning_budget", -1, kMost);
+  if (!budget) budget = reader.Int("thinking_budget", -1, kMost);
+  if (!budget || *budget < 0) return std::nullopt;
+  return static_cast<std::size_t>(*budget);
+}
+
 }  // namespace
 
 ApiResult<ChatRequest> ReadChatRequest(const boost::json::object& body, std::size_t vocab,
-                                       bool knows_developer) {
+                                       const ChatAbilities& abilities) {
   ChatRequest request;
   FieldReader reader(body);
   request.generation = ReadGenerationFields(reader, vocab);
@@ -178,10 +109,14 @@ ApiResult<ChatRequest> ReadChatRequest(const boost::json::object& body, std::siz
     reader.Complain("top_logprobs", "goes with \"logprobs\": true only");
   }
   ReadRender(reader, request.render);
-  RefuseTools(reader);
+  ToolFields tools = ReadToolFields(reader, abilities.calls_tools);
+  request.conversation.tools = std::move(tools.tools);
+  request.parallel_calls = tools.parallel;
+  request.thinking_budget = ReadThinkingBudget(reader);
+  RefuseUnsupported(reader);
   reader.RefuseOthers({GenerationFieldNames(), StructureFieldNames(), kNames});
   if (!reader.ok()) return reader.error();
-  LATTICE_TRY(request.conversation.messages, ReadMessages(body, knows_developer));
+  LATTICE_TRY(request.conversation.messages, ReadMessages(body, abilities));
   if (request.render.continue_final && request.conversation.messages.back().role() != "assistant") {
     return ApiError{.message = "'continue_final_message' needs a last message of the assistant",
                     .param = "continue_final_message",

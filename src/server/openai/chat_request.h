@@ -7,6 +7,7 @@
 #include "chat/chat_template.h"
 #include "chat/message.h"
 #include "server/http/api_error.h"
+#include "server/openai/chat_messages.h"
 #include "server/openai/generation_fields.h"
 
 namespace lattice::server {
@@ -17,13 +18,14 @@ struct ChatRequest {
   chat::RenderOptions render;
   GenerationFields generation;
   std::optional<std::size_t> n_top_log_probabilities;  ///< Absent: none are asked for.
+  bool parallel_calls = true;                          ///< Else an answer ends with its first call.
+  std::optional<std::size_t> thinking_budget;          ///< Tokens.
 };
 
-/// Checks every field. Texts of several parts are joined without separator; the role "developer"
-/// becomes "system" unless the template knows it. 400 names the field.
+/// Checks every field; 400 names it. See ReadMessages and ReadToolFields.
 ///
 /// vocab  ids in logit_bias are below it.
 ApiResult<ChatRequest> ReadChatRequest(const boost::json::object& body, std::size_t vocab,
-                                       bool knows_developer);
+                                       const ChatAbilities& abilities);
 
 }  // namespace lattice::server

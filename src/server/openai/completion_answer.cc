@@ -44,9 +44,10 @@ CompletionAnswer::CompletionAnswer(CompletionAnswerOptions options,
 std::string CompletionAnswer::Chunk(std::size_t index, const std::string& text,
                                     const std::string& logprobs,
                                     const std::string& finish_reason) const {
-  return head_ + ",\"choices\":[{\"index\":" + std::to_string(index) + ",\"text\":" + Quoted(text) +
-         ",\"logprobs\":" + logprobs + ",\"finish_reason\":" + finish_reason + "}]" +
-         (options_.head.include_usage ? ",\"usage\":null}" : "}");
+  return DataEvent(head_ + ",\"choices\":[{\"index\":" + std::to_string(index) +
+                   ",\"text\":" + Quoted(text) + ",\"logprobs\":" + logprobs +
+                   ",\"finish_reason\":" + finish_reason + "}]" +
+                   (options_.head.include_usage ? ",\"usage\":null}" : "}"));
 }
 
 void CompletionAnswer::Begin(const Emit& emit) {
@@ -72,11 +73,11 @@ void CompletionAnswer::Note(Choice& choice, const decoding::LogProbabilities& pl
   choice.n_characters += CountCharacters(text);
 }
 
-void CompletionAnswer::Take(std::size_t index, const engine::GeneratedToken& token,
+bool CompletionAnswer::Take(std::size_t index, const engine::GeneratedToken& token,
                             const Emit& emit) {
   Choice& choice = choices_[index];
   if (token.log_probabilities != nullptr) Note(choice, *token.log_probabilities);
-  if (token.text.empty()) return;
+  if (token.text.empty()) return true;
   choice.text += token.text;
   choice.all.Append(choice.pending);
   if (emit) {
@@ -84,6 +85,7 @@ void CompletionAnswer::Take(std::size_t index, const engine::GeneratedToken& tok
                options_.with_log_probabilities ? choice.pending.Json() : "null", "null"));
   }
   choice.pending = {};
+  return true;
 }
 
 void CompletionAnswer::End(std::size_t index, const engine::GenerationEnd& end, const Emit& emit) {
@@ -91,8 +93,12 @@ void CompletionAnswer::End(std::size_t index, const engine::GenerationEnd& end, 
   if (emit) emit(Chunk(index, "", "null", Quoted(choices_[index].finish_reason)));
 }
 
-std::string CompletionAnswer::UsageEvent(const TokenTotals& totals) const {
-  return head_ + ",\"choices\":[],\"usage\":" + boost::json::serialize(UsageJson(totals)) + "}";
+void CompletionAnswer::Close(const TokenTotals& totals, const Emit& emit) {
+  if (options_.head.include_usage) {
+    emit(DataEvent(head_ +
+                   ",\"choices\":[],\"usage\":" + boost::json::serialize(UsageJson(totals)) + "}"));
+  }
+  emit(DataEvent("[DONE]"));
 }
 
 std::string CompletionAnswer::Whole(const TokenTotals& totals) const {

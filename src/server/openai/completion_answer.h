@@ -25,11 +25,12 @@ class CompletionAnswer final : public AnswerShape {
   CompletionAnswer(CompletionAnswerOptions options,
                    std::shared_ptr<const tokenizers::Tokenizer> tokenizer);
 
+  const Dialect& dialect() const override { return dialect_; }
   void Begin(const Emit& emit) override;
-  void Take(std::size_t choice, const engine::GeneratedToken& token, const Emit& emit) override;
+  bool Take(std::size_t choice, const engine::GeneratedToken& token, const Emit& emit) override;
   void End(std::size_t choice, const engine::GenerationEnd& end, const Emit& emit) override;
   std::size_t n_reasoning() const override { return 0; }
-  std::string UsageEvent(const TokenTotals& totals) const override;
+  void Close(const TokenTotals& totals, const Emit& emit) override;
   std::string Whole(const TokenTotals& totals) const override;
 
  private:
@@ -50,6 +51,7 @@ class CompletionAnswer final : public AnswerShape {
   std::string Chunk(std::size_t index, const std::string& text, const std::string& logprobs,
                     const std::string& finish_reason) const;
 
+  const Dialect dialect_ = {};
   const CompletionAnswerOptions options_;
   const std::shared_ptr<const tokenizers::Tokenizer> tokenizer_;
   const std::string head_;

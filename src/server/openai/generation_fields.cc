@@ -12,38 +12,26 @@ namespace lattice::server {
 namespace {
 
 constexpr std::size_t kMaxStops = 16;
+constexpr std::size_t kMaxStopTokens = 64;
 constexpr std::size_t kMaxBiases = 4096;
 constexpr std::int64_t kMaxTokens = std::numeric_limits<std::int32_t>::max();
 
 constexpr std::string_view kNames[] = {
     "model", "temperature", "top_p", "top_k", "min_p", "typical_p", "repetition_penalty",
     "repeat_penalty", "presence_penalty", "frequency_penalty", "seed", "max_tokens", "stop",
-    "logit_bias", "ignore_eos", "n", "stream", "stream_options", "logprobs",
+    "logit_bias", "ignore_eos", "stop_token_ids", "n", "stream", "stream_options", "logprobs",
     // Without influence on the answer.
     "user", "metadata", "store", "service_tier", "prompt_cache_key", "prompt_cache_retention",
     "safety_identifier", "verbosity", "cache_prompt", "id_slot", "keep_alive", "prediction",
     "return_progress", "timings_per_token"};
 
 /// Fields of other servers and of later versions of this one: what they ask for is not there.
-constexpr std::string_view kRefused[] = {"structural_tag",
-                                         "min_tokens",
-                                         "stop_token_ids",
-                                         "logits_processors",
-                                         "use_beam_search",
-                                         "length_penalty",
-                                         "lora",
-                                         "samplers",
-                                         "mirostat",
-                                         "dry_multiplier",
-                                         "xtc_probability",
-                                         "top_n_sigma",
-                                         "dynatemp_range",
-                                         "n_discard",
-                                         "n_keep",
-                                         "options",
-                                         "prompt_logprobs",
-                                         "priority",
-                                         "best_of"};
+constexpr std::string_view kRefused[] = {"structural_tag",  "min_tokens",     "logits_processors",
+                                         "use_beam_search", "length_penalty", "lora",
+                                         "samplers",        "mirostat",       "dry_multiplier",
+                                         "xtc_probability", "top_n_sigma",    "dynatemp_range",
+                                         "n_discard",       "n_keep",         "options",
+                                         "prompt_logprobs", "priority",       "best_of"};
 
 /// Whether a value asks for nothing.
 bool IsNeutral(std::string_view key, const boost::json::value& value) {
@@ -96,6 +84,25 @@ void ReadBiases(FieldReader& reader, std::size_t vocab, GenerationFields& fields
                                                " to numbers from -100 to 100");
     }
     fields.logit_bias.push_back({static_cast<TokenId>(id), static_cast<float>(bias)});
+  }
+}
+
+void ReadStopTokens(FieldReader& reader, std::size_t vocab, GenerationFields& fields) {
+  const boost::json::value* value = reader.Find("stop_token_ids");
+  if (value == nullptr) return;
+  const auto* ids = value->if_array();
+  const bool fits = ids != nullptr && ids->size() <= kMaxStopTokens &&
+                    std::ranges::all_of(*ids, [&](const boost::json::value& item) {
+                      const auto id = ExactInt(item);
+                      return id && *id >= 0 && static_cast<std::uint64_t>(*id) < vocab;
+                    });
+  if (!fits) {
+    return reader.Complain("stop_token_ids", "must be an array of at most " +
+                                                 std::to_string(kMaxStopTokens) + " ids below " +
+                                                 std::to_string(vocab));
+  }
+  for (const boost::json::value& id : *ids) {
+    fields.stop_tokens.push_back(static_cast<TokenId>(*ExactInt(id)));
   }
 }
 
@@ -152,6 +159,7 @@ GenerationFields ReadGenerationFields(FieldReader& reader, std::size_t vocab) {
   fields.ignore_eos = reader.Bool("ignore_eos").value_or(false);
   fields.n = Size(reader.Int("n", 1, 128)).value_or(1);
   ReadStops(reader, fields);
+  ReadStopTokens(reader, vocab, fields);
   ReadBiases(reader, vocab, fields);
   ReadStreaming(reader, fields);
   fields.structure = ReadStructure(reader);
@@ -180,6 +188,7 @@ engine::GenerationOptions OptionsFor(const GenerationFields& fields,
   sampling.seed = (fields.seed ? static_cast<std::uint64_t>(*fields.seed) : random_seed) + choice;
   options.max_tokens = fields.max_tokens.value_or(0);
   options.stop_strings = fields.stop;
+  options.stop_tokens = fields.stop_tokens;
   options.ignore_stop_tokens = fields.ignore_eos;
   return options;
 }

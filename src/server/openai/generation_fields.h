@@ -23,6 +23,7 @@ struct GenerationFields {
   std::optional<std::int64_t> seed;
   std::optional<std::size_t> max_tokens;
   std::vector<std::string> stop;
+  std::vector<TokenId> stop_tokens;
   std::vector<decoding::LogitBias> logit_bias;
   std::optional<StructureField> structure;  ///< Absent: any text.
   bool ignore_eos = false;
@@ -37,7 +38,7 @@ std::span<const std::string_view> GenerationFieldNames();
 /// Reads them; complaints are in the reader. Fields that would change the answer and cannot be
 /// honoured are refused unless their value asks for nothing.
 ///
-/// vocab  ids in logit_bias are below it.
+/// vocab  ids in logit_bias and stop_token_ids are below it.
 GenerationFields ReadGenerationFields(FieldReader& reader, std::size_t vocab);
 
 /// For the choice-th of n answers. What a request leaves open is as the model's files recommend, or

@@ -4,7 +4,9 @@
 #include "chat/chat_prompt.h"
 #include "server/openai/answer_job.h"
 #include "server/openai/chat_answer.h"
+#include "server/openai/chat_chunks.h"
 #include "server/openai/chat_request.h"
+#include "server/openai/chat_route.h"
 #include "server/openai/completion_answer.h"
 #include "server/openai/completion_request.h"
 #include "server/openai/service.h"
@@ -31,6 +33,30 @@ ApiResult<std::vector<TokenId>> IdsOf(const TextOrIds& prompt,
   return std::move(encoding->ids);
 }
 
+/// A budget for a model that does not think is kept by itself.
+ApiResult<std::optional<engine::ThinkingLimit>> ThinkingLimitOf(const PreparedChat& prepared) {
+  const chat::ChatFormat& format = *prepared.model->chat;
+  const auto budget = prepared.request.thinking_budget;
+  if (!budget || !format.markers) return std::optional<engine::ThinkingLimit>();
+  if (prepared.request.generation.structure) {
+    return ApiError{
+        .message = "'reasoning_budget' cannot go with an answer that is held to a format",
+        .param = "reasoning_budget",
+        .code = "unsupported_parameter"};
+  }
+  auto tokens = chat::FindThinkingTokens(format, *prepared.model->tokenizer);
+  if (!tokens) {
+    ApiError error = FromError(tokens.error());
+    error.param = "reasoning_budget";
+    return error;
+  }
+  return std::optional(engine::ThinkingLimit{.max_tokens = *budget,
+                                             .open = std::move(tokens->open),
+                                             .close = tokens->close,
+                                             .begins_inside = prepared.prompt.opens_reasoning,
+                                             .closing = std::move(tokens->closing)});
+}
+
 ApiResult<std::string> TextOf(const TextOrIds& prompt, const tokenizers::Tokenizer& tokenizer) {
   if (const auto* text = std::get_if<std::string>(&prompt)) return *text;
   auto text = tokenizer.Decode(std::get<std::vector<TokenId>>(prompt), false);
@@ -41,22 +67,33 @@ ApiResult<std::string> TextOf(const TextOrIds& prompt, const tokenizers::Tokeniz
 }  // namespace
 
 void Service::Chat(const ExchangePtr& exchange) {
-  if (const auto error = StartChat(exchange)) exchange->Reply(ErrorResponse(*error));
+  const ChatRoute route{.id_prefix = "chatcmpl-",
+                        .call_prefix = "call_",
+                        .make_writer = [](const ChatStart& start) -> std::unique_ptr<ChatWriter> {
+                          return std::make_unique<ChatChunks>(
+                              start.head, start.request.generation.n,
+                              start.request.n_top_log_probabilities.has_value());
+                        }};
+  const auto body = ParseBody(exchange->request().body);
+  const auto error =
+      body ? StartChat(exchange, *body, route) : std::optional<ApiError>(body.error());
+  if (error) exchange->Reply(ErrorResponse(*error));
 }
 
 void Service::Complete(const ExchangePtr& exchange) {
   if (const auto error = StartCompletion(exchange)) exchange->Reply(ErrorResponse(*error));
 }
 
-std::optional<ApiError> Service::StartChat(const ExchangePtr& exchange) {
-  LATTICE_TRY(const boost::json::object body, ParseBody(exchange->request().body));
-  LATTICE_TRY(const TextModelPtr model, TextModel(body));
+ApiResult<PreparedChat> Service::PrepareChat(const boost::json::object& body) const {
+  LATTICE_TRY(TextModelPtr model, TextModel(body));
   if (!model->chat) {
     return ApiError{.message = "this model cannot chat: " + model->chat.error().message};
   }
   const chat::ChatFormat& format = *model->chat;
-  LATTICE_TRY(const ChatRequest request,
-              ReadChatRequest(body, model->n_tokens, format.knows_developer));
+  LATTICE_TRY(ChatRequest request, ReadChatRequest(body, model->n_tokens,
+                                                   {.knows_developer = format.knows_developer,
+                                                    .calls_tools = format.calls.has_value(),
+                                                    .short_call_ids = format.short_call_ids}));
   auto prompt = chat::MakeChatPrompt(format, *model->tokenizer, request.conversation,
                                      request.render, model->recurrent);
   if (!prompt) {
@@ -65,34 +102,62 @@ std::optional<ApiError> Service::StartChat(const ExchangePtr& exchange) {
     error.param = "messages";
     return error;
   }
+  return PreparedChat{std::move(model), std::move(request), *std::move(prompt)};
+}
+
+std::optional<ApiError> Service::StartChat(const ExchangePtr& exchange,
+                                           const boost::json::object& body,
+                                           const ChatRoute& route) {
+  LATTICE_TRY(PreparedChat prepared, PrepareChat(body));
+  const ServedTextModel& model = *prepared.model;
+  const chat::ChatFormat& format = *model.chat;
+  const ChatRequest& request = prepared.request;
   const GenerationFields& fields = request.generation;
-  LATTICE_TRY(
-      const AnswerStructure structure,
-      PrepareStructure(fields.structure, *model, format.markers ? &*format.markers : nullptr,
-                       prompt->opens_reasoning, request.render.enable_thinking.value_or(true)));
+  LATTICE_TRY(const AnswerStructure structure,
+              PrepareStructure(fields.structure, model, format.markers ? &*format.markers : nullptr,
+                               prepared.prompt.opens_reasoning,
+                               request.render.enable_thinking.value_or(true)));
+  LATTICE_TRY(const auto thinking, ThinkingLimitOf(prepared));
+  // An answer that is held to a format has no room for calls.
+  const bool offers_tools = request.conversation.tools.has_value() && !fields.structure;
   ChatAnswerOptions options;
-  options.head = HeadFor(*exchange, "chatcmpl-", *model, fields);
   options.n_choices = fields.n;
   options.with_log_probabilities = request.n_top_log_probabilities.has_value();
   options.markers = format.markers;
-  options.opens_reasoning = prompt->opens_reasoning;
+  options.opens_reasoning = prepared.prompt.opens_reasoning;
+  if (offers_tools) {
+    options.calls = format.calls;
+    options.tools = std::make_shared<chat::OfferedTools>(*request.conversation.tools);
+    options.parallel_calls = request.parallel_calls;
+  }
+  options.stop_strings = fields.stop;
+  options.call_prefix = route.call_prefix;
+  options.unique = exchange->id();
+  ChatStart start{.head = HeadFor(*exchange, route.id_prefix, model, fields),
+                  .request = request,
+                  .n_prompt = prepared.prompt.ids.size()};
   AnswerPlan plan;
-  plan.shape = std::make_unique<ChatAnswer>(std::move(options), model->tokenizer);
+  plan.shape =
+      std::make_unique<ChatAnswer>(std::move(options), route.make_writer(start), model.tokenizer);
   plan.n_per_prompt = fields.n;
   plan.stream = fields.stream;
-  plan.include_usage = fields.include_usage;
   plan.prompt_field = "messages";
   const std::uint64_t seed = RandomSeed();
   for (std::size_t i = 0; i < fields.n; ++i) {
     engine::GenerationRequest& generation = plan.requests.emplace_back();
-    generation.prompt = prompt->ids;
-    generation.boundaries = prompt->boundaries;
-    generation.options = OptionsFor(fields, model->defaults, seed, i);
-    structure.HoldTo(*model, generation.options);
+    generation.prompt = prepared.prompt.ids;
+    generation.boundaries = prepared.prompt.boundaries;
+    generation.options = OptionsFor(fields, model.defaults, seed, i);
+    structure.HoldTo(model, generation.options);
     generation.options.shown_special = format.marker_tokens;  // to be split off
+    if (offers_tools) {
+      auto& shown = generation.options.shown_special;
+      shown.insert(shown.end(), format.call_tokens.begin(), format.call_tokens.end());
+    }
     generation.options.n_top_log_probabilities = request.n_top_log_probabilities;
+    generation.options.thinking = thinking;
   }
-  AnswerJob::Start(exchange, std::move(plan), model, metrics_);
+  AnswerJob::Start(exchange, std::move(plan), std::move(prepared.model), metrics_);
   return std::nullopt;
 }
 
@@ -127,7 +192,6 @@ std::optional<ApiError> Service::StartCompletion(const ExchangePtr& exchange) {
   plan.shape = std::make_unique<CompletionAnswer>(std::move(options), model->tokenizer);
   plan.n_per_prompt = fields.n;
   plan.stream = fields.stream;
-  plan.include_usage = fields.include_usage;
   AnswerJob::Start(exchange, std::move(plan), model, metrics_);
   return std::nullopt;
 }

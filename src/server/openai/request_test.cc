@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <boost/json/serialize.hpp>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -17,7 +18,7 @@ constexpr std::size_t kVocab = 100;
 
 ApiResult<ChatRequest> Chat(const std::string& fields) {
   LATTICE_TRY(const boost::json::object body, ParseBody("{" + fields + "}"));
-  return ReadChatRequest(body, kVocab, /*knows_developer=*/false);
+  return ReadChatRequest(body, kVocab, {.calls_tools = true});
 }
 
 const std::string kHello = R"("messages":[{"role":"user","content":"hello"}])";
@@ -158,8 +159,6 @@ TEST(RequestTest, WhatIsNotThereIsRefusedUnlessItAsksForNothing) {
   EXPECT_EQ(BadField(R"("response_format":{"type":"json_schema","json_schema":{"schema":1}})"),
             "response_format");
   EXPECT_EQ(BadField(R"("response_format":{"type":"text"})"), "");
-  EXPECT_EQ(BadField(R"("tools":[{"type":"function","function":{"name":"f"}}])"), "tools");
-  EXPECT_EQ(BadField(R"("tools":[{}],"tool_choice":"none")"), "");
   EXPECT_EQ(BadField(R"("tools":[],"tool_choice":"auto")"), "");
   EXPECT_EQ(BadField(R"("tool_choice":"required")"), "tool_choice");
   EXPECT_EQ(BadField(R"("modalities":["text"])"), "");
@@ -169,6 +168,7 @@ TEST(RequestTest, WhatIsNotThereIsRefusedUnlessItAsksForNothing) {
   EXPECT_EQ(BadField(R"("structured_outputs":{"regex":"a","choice":["b"]})"),
             "structured_outputs.choice");
   EXPECT_EQ(BadField(R"("structured_outputs":{"lark":"start: a"})"), "structured_outputs.lark");
+  EXPECT_EQ(BadField(R"("stop_token_ids":[100])"), "stop_token_ids");
   EXPECT_EQ(BadField(R"("min_tokens":0,"stop_token_ids":[],"guided_json":null)"), "");
   EXPECT_EQ(BadField(R"("min_tokens":5)"), "min_tokens");
 }
@@ -194,6 +194,88 @@ TEST(RequestTest, MessagesAreChecked) {
   EXPECT_EQ(messages[0].role(), "system");
   EXPECT_EQ(messages[1].text(), "");
   EXPECT_EQ(messages[2].json().at("content"), "ab");
+}
+
+constexpr const char* kTool =
+    R"({"type":"function","function":{"name":"f","description":null,"parameters":null}})";
+
+TEST(RequestTest, ToolsAreChecked) {
+  const std::string tools = "\"tools\":[" + std::string(kTool) + "]";
+  const auto good = Chat(kHello + "," + tools + R"(,"parallel_tool_calls":false)");
+  ASSERT_TRUE(good) << good.error().message;
+  ASSERT_TRUE(good->conversation.tools);
+  EXPECT_FALSE(good->parallel_calls);
+  EXPECT_EQ(boost::json::serialize(*good->conversation.tools),
+            R"([{"type":"function","function":{"name":"f",)"
+            R"("parameters":{"type":"object","properties":{}}}}])");
+  EXPECT_FALSE(Chat(kHello + "," + tools + R"(,"tool_choice":"none")")->conversation.tools);
+  EXPECT_FALSE(Chat(kHello + R"(,"tools":[])")->conversation.tools);
+  const std::pair<const char*, const char*> bad[] = {
+      {R"("tools":{})", "tools"},
+      {R"("tools":[1])", "tools[0].type"},
+      {R"("tools":[{"type":"web_search"}])", "tools[0].type"},
+      {R"("tools":[{"type":"function"}])", "tools[0].function"},
+      {R"("tools":[{"type":"function","function":{}}])", "tools[0].function.name"},
+      {R"("tools":[{"type":"function","function":{"name":"a b"}}])", "tools[0].function.name"},
+      {R"("tools":[{"type":"function","function":{"name":"f","parameters":[]}}])",
+       "tools[0].function.parameters"},
+      {R"("tools":[{"type":"function","function":{"name":"f"}},)"
+       R"({"type":"function","function":{"name":"f"}}])",
+       "tools[1].function.name"},
+      {R"("tool_choice":"always")", "tool_choice"},
+      {R"("tool_choice":{"type":"function","function":{"name":"f"}})", "tool_choice"}};
+  for (const auto& [fields, param] : bad) EXPECT_EQ(BadField(fields), param) << fields;
+  EXPECT_EQ(BadField(tools + R"(,"tool_choice":"required")"), "tool_choice");
+  EXPECT_EQ(BadField(tools + R"(,"tool_choice":{"type":"function","function":{"name":"g"}})"),
+            "tool_choice");
+  const auto body = ParseBody("{" + kHello + "," + tools + "}");
+  const auto refused = ReadChatRequest(*body, kVocab, {.calls_tools = false});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().param, "tools");
+}
+
+TEST(RequestTest, CallsInTheHistoryHaveIds) {
+  const auto conversation = [](const std::string& call_id, const std::string& result_id) {
+    return R"("messages":[{"role":"user","content":"a"},{"role":"assistant","refusal":null,)"
+           R"("reasoning":"hm","tool_calls":[{)" +
+           call_id + R"("type":"function","function":{"name":"f","arguments":""}}]},)" +
+           R"({"role":"tool",)" + result_id + R"("content":[{"type":"text","text":"5"}]}])";
+  };
+  const auto good = Chat(conversation(R"("id":"x",)", R"("tool_call_id":"x",)"));
+  ASSERT_TRUE(good) << good.error().message;
+  const boost::json::object& answer = good->conversation.messages[1].json();
+  EXPECT_EQ(answer.at("content"), "");
+  EXPECT_EQ(answer.at("reasoning_content"), "hm");
+  EXPECT_FALSE(answer.contains("refusal"));
+  EXPECT_EQ(good->conversation.messages[1].tool_calls()[0].arguments, "{}");
+  EXPECT_EQ(good->conversation.messages[2].text(), "5");
+  for (const char* id : {"", R"("id":null,)", R"("id":"",)"}) {
+    const auto request = Chat(conversation(id, R"("tool_call_id":"x",)"));
+    ASSERT_FALSE(request) << id;
+    EXPECT_EQ(request.error().param, "messages[1].tool_calls[0].id");
+  }
+  for (const char* id :
+       {"", R"("tool_call_id":null,)", R"("tool_call_id":"",)", R"("tool_call_id":"y",)"}) {
+    const auto request = Chat(conversation(R"("id":"x",)", id));
+    ASSERT_FALSE(request) << id;
+    EXPECT_EQ(request.error().param, "messages[2].tool_call_id");
+  }
+  const auto body =
+      ParseBody("{" + conversation(R"("id":"call_1",)", R"("tool_call_id":"call_1",)") + "}");
+  const auto shortened = ReadChatRequest(*body, kVocab, {.short_call_ids = true});
+  ASSERT_TRUE(shortened);
+  const auto& messages = shortened->conversation.messages;
+  EXPECT_EQ(messages[2].tool_call_id().size(), 9u);
+  EXPECT_EQ(messages[1].tool_calls()[0].id, messages[2].tool_call_id());
+  EXPECT_EQ(ShortCallId("abcDEF123"), "abcDEF123");
+}
+
+TEST(RequestTest, ThinkingHasABudget) {
+  EXPECT_EQ(Chat(kHello + R"(,"reasoning_budget":5)")->thinking_budget, 5u);
+  EXPECT_EQ(Chat(kHello + R"(,"thinking_budget":0)")->thinking_budget, 0u);
+  EXPECT_FALSE(Chat(kHello + R"(,"thinking_budget":-1)")->thinking_budget);
+  EXPECT_EQ(BadField(R"("reasoning_budget":-2)"), "reasoning_budget");
+  EXPECT_EQ(BadField(R"("thinking_budget":"low")"), "thinking_budget");
 }
 
 TEST(RequestTest, RequestsWinOverRecommendations) {

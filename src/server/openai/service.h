@@ -11,6 +11,7 @@
 
 #include "server/http/api_error.h"
 #include "server/http/exchange.h"
+#include "server/openai/chat_route.h"
 #include "server/openai/metrics.h"
 #include "server/openai/served_model.h"
 #include "server/openai/worker_pool.h"
@@ -62,7 +63,11 @@ class Service {
   ApiResult<TextModelPtr> TextModel(const boost::json::object& body) const;
   ApiResult<EmbedderPtr> Embedder(const boost::json::object& body) const;
   ApiError UnknownModel(std::string_view kind) const;
-  std::optional<ApiError> StartChat(const ExchangePtr& exchange);
+  /// Reads a body of chat/completions and renders its prompt.
+  ApiResult<PreparedChat> PrepareChat(const boost::json::object& body) const;
+  /// Has it answered in the dialect of a route.
+  std::optional<ApiError> StartChat(const ExchangePtr& exchange, const boost::json::object& body,
+                                    const ChatRoute& route);
   std::optional<ApiError> StartCompletion(const ExchangePtr& exchange);
   ApiResult<std::string> EmbeddingsJson(const Exchange& exchange);
   ApiResult<std::string> TokensJson(const Exchange& exchange) const;
