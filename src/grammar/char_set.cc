@@ -116,6 +116,13 @@ CharSet CharSet::OfRange(char32_t first, char32_t last) {
   return set;
 }
 
+CharSet CharSet::OfRanges(const std::vector<Range>& ranges) {
+  CharSet set;
+  for (const Range& r : ranges) set.Append(r.first, r.last);
+  set.Normalise();
+  return set;
+}
+
 CharSet CharSet::OfText(std::string_view text) {
   CharSet set;
   while (!text.empty()) {
@@ -185,6 +192,11 @@ CharSet CharSet::Whitespace(bool unicode) {
 }
 
 void CharSet::Add(char32_t first, char32_t last) {
+  Append(first, last);
+  Normalise();
+}
+
+void CharSet::Append(char32_t first, char32_t last) {
   last = std::min(last, kLastScalar);
   if (first > last) return;
   if (first < kSurrogates.first) {
@@ -193,7 +205,6 @@ void CharSet::Add(char32_t first, char32_t last) {
   if (last > kSurrogates.last) {
     ranges_.push_back({std::max<char32_t>(first, kSurrogates.last + 1), last});
   }
-  Normalise();
 }
 
 void CharSet::Add(const CharSet& other) {
@@ -221,19 +232,11 @@ void CharSet::Normalise() {
 CharSet CharSet::Complement() const {
   CharSet set;
   char32_t next = 0;
-  const auto add = [&set](char32_t first, char32_t last) {
-    if (first < kSurrogates.first) {
-      set.ranges_.push_back({first, std::min<char32_t>(last, kSurrogates.first - 1)});
-    }
-    if (last > kSurrogates.last) {
-      set.ranges_.push_back({std::max<char32_t>(first, kSurrogates.last + 1), last});
-    }
-  };
   for (const Range& r : ranges_) {
-    if (r.first > next) add(next, r.first - 1);
+    if (r.first > next) set.Append(next, r.first - 1);
     next = r.last + 1;
   }
-  if (next <= kLastScalar) add(next, kLastScalar);
+  if (next <= kLastScalar) set.Append(next, kLastScalar);
   return set;
 }
 

@@ -21,6 +21,8 @@ class CharSet {
   static CharSet All();
   static CharSet Of(char32_t c) { return OfRange(c, c); }
   static CharSet OfRange(char32_t first, char32_t last);
+  /// In any order, overlapping or not; what is no scalar value is left out.
+  static CharSet OfRanges(const std::vector<Range>& ranges);
   /// Every character of a valid UTF-8 text.
   static CharSet OfText(std::string_view text);
   /// A general category or a binary property by its name in Unicode: "L", "Lu", "Letter", "N",
@@ -44,6 +46,7 @@ class CharSet {
   friend bool operator==(const CharSet&, const CharSet&) = default;
 
  private:
+  void Append(char32_t first, char32_t last);
   void Normalise();
 
   std::vector<Range> ranges_;

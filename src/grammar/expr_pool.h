@@ -86,7 +86,11 @@ class ExprPool {
   std::size_t size() const { return nodes_.size(); }
   std::size_t n_bytes() const;
   bool exhausted() const { return exhausted_; }
-  void SetMaxNodes(std::size_t max_nodes) { max_nodes_ = max_nodes; }
+  void SetLimits(std::size_t max_nodes, std::size_t max_depth) {
+    max_nodes_ = max_nodes;
+    max_depth_ = max_depth;
+  }
+  std::size_t max_depth() const { return max_depth_; }
 
   /// Whether a byte and the one before it are told apart by some expression. Derivatives never
   /// tell more apart.

@@ -255,7 +255,7 @@ class GbnfParser {
 
   Result<Symbol> Class() {
     const bool negated = Take("^");
-    CharSet set;
+    std::vector<CharSet::Range> ranges;
     while (!Take("]")) {
       const std::size_t begin = at_;
       LATTICE_TRY(const char32_t first, Character("]"));
@@ -268,8 +268,9 @@ class GbnfParser {
         at_ = begin;
         return Bad("a range that does not rise");
       }
-      set.Add(first, last);
+      ranges.push_back({first, last});
     }
+    const CharSet set = CharSet::OfRanges(ranges);
     return builder_.Terminal(builder_.Chars(negated ? set.Complement() : set));
   }
 

@@ -11,7 +11,8 @@ Lexer::Lexer(const ExprPool& pool, const LexerLimits& limits)
       emptiness_(pool_, limits.max_states_to_decide),
       class_bytes_(ClassBytes(pool_)),
       n_classes_(class_bytes_.size()) {
-  pool_.SetMaxNodes(limits.max_expressions);
+  // Derivatives nest a little deeper than what they are of.
+  pool_.SetLimits(limits.max_expressions, pool_.max_depth() * 4);
   for (std::size_t c = 0; c < n_classes_; ++c) {
     const std::size_t end = c + 1 < n_classes_ ? class_bytes_[c + 1] : 256;
     for (std::size_t byte = class_bytes_[c]; byte < end; ++byte) {

@@ -208,31 +208,35 @@ class RegexParser {
 
   Result<AnchoredExpr> Class() {
     const bool negated = Take("^");
-    CharSet set;
+    std::vector<CharSet::Range> ranges;
+    const auto add = [&ranges](const CharSet& set) {
+      ranges.insert(ranges.end(), set.ranges().begin(), set.ranges().end());
+    };
     while (!Take("]")) {
       if (at_ >= text_.size()) return Bad("']' is missing");
       bool is_set = false;
       LATTICE_TRY(const CharSet low, ClassItem(is_set));
       const bool is_range = Looking("-") && at_ + 1 < text_.size() && text_[at_ + 1] != ']';
       if (!is_range || is_set) {
-        set.Add(low);
+        add(low);
         continue;
       }
       Take("-");
       const std::size_t begin = at_;
       LATTICE_TRY(const CharSet high, ClassItem(is_set));
       if (is_set) {  // [a-\d]: the hyphen is one
-        set.Add(low);
-        set.Add(high);
-        set.Add('-', '-');
+        add(low);
+        add(high);
+        add(CharSet::Of('-'));
         continue;
       }
       if (low.empty() || high.empty() || low.ranges()[0].first > high.ranges()[0].first) {
         at_ = begin;
         return Bad("a range that does not rise");
       }
-      set.Add(low.ranges()[0].first, high.ranges()[0].first);
+      ranges.push_back({low.ranges()[0].first, high.ranges()[0].first});
     }
+    CharSet set = CharSet::OfRanges(ranges);
     if (options_.case_insensitive) set = set.WithAsciiCases();
     return OneOf(negated ? set.Complement() : set);
   }
