@@ -217,6 +217,30 @@ class ServerTest(unittest.TestCase):
                                                         "logit_bias": bias, "logprobs": 0})
         self.assertEqual(len(set(whole["choices"][0]["logprobs"]["tokens"])), 1)
 
+    def test_answers_are_held_to_a_structure(self):
+        number = {"guided_regex": "-?[1-9][0-9]{0,2}"}
+        forms = [(number, "^-?[1-9][0-9]{0,2}$"), ({"structured_outputs": {"choice": ["yes", "no."]}}, "^(yes|no\\.)$"),
+                 ({"grammar": 'root ::= "<" [a-c]{3} ">"'}, "^<[abc]{3}>$"),
+                 ({"guided_choice": ["(a)", "b|c"]}, "^(\\(a\\)|b\\|c)$")]
+        for model in "llama", "qwen3_5":
+            for fields, pattern in forms:
+                fields = dict(fields, model=model, temperature=1.5, seed=3)
+                whole, _ = self.check_stream("/v1/chat/completions",
+                                             chat("How many?", reasoning_effort="none", **fields))
+                self.assertRegex(whole["choices"][0]["message"]["content"], pattern)
+                self.assertEqual(whole["choices"][0]["finish_reason"], "stop")
+                whole, _ = self.check_stream("/v1/completions", {"prompt": "x", "max_tokens": 30, **fields})
+                self.assertRegex(whole["choices"][0]["text"], pattern)
+        status, body = self.server.json("/v1/chat/completions", chat("a", guided_regex="a(?=b)"))
+        self.assertEqual((status, body["error"]["param"]), (400, "guided_regex"))
+        self.assertIn("character 3", body["error"]["message"])
+        # What is cut is said to be cut.
+        _, cut = self.server.json("/v1/completions", {"prompt": "x", "max_tokens": 2, "guided_regex": "[a-z]{50}"})
+        self.assertEqual(cut["choices"][0]["finish_reason"], "length")
+        many = self.server.json("/v1/chat/completions", chat("a", n=4, reasoning_effort="none", **number))[1]
+        for choice in many["choices"]:
+            self.assertRegex(choice["message"]["content"], "^-?[1-9][0-9]{0,2}$")
+
     def test_ids_and_text_are_the_same_prompt(self):
         _, tokens = self.server.json("/tokenize", {"prompt": "Once upon a time"})
         _, by_text = self.server.json("/v1/completions", {"prompt": "Once upon a time", "temperature": 0})

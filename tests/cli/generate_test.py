@@ -1,5 +1,6 @@
 """complete and perplexity. See command_line.py for how to run it."""
 import json
+import tempfile
 
 from command_line import FIXTURES, CommandLine, lattice, main, read_safetensors
 
@@ -49,6 +50,29 @@ class GenerateTest(CommandLine):
         self.run_bad(1, "vocabulary", *model, "--logit-bias", "999999=1")
         self.run_bad(2, "--sampling-order", *model, "--sampling-order", "top_k,bottom_k")
         self.run_bad(1, "twice", *model, "--sampling-order", "top_k,top_k")
+
+    def test_answers_are_held_to_a_structure(self):
+        pattern = r'\{"n": [0-9]{1,3}, "of": "(cats|dogs)"\}'
+        for name in "llama", "qwen3_5":
+            for seed in range(5):
+                flags = ["--model", f"{FIXTURES}/{name}", "-p", "x", "--temperature", "1.5", "--seed", str(seed)]
+                done = json.loads(self.run_ok("complete", *flags, "--regex", pattern, "--json"))
+                self.assertEqual(done["finish_reason"], "stop")
+                self.assertRegex(done["text"], f"^{pattern}$")
+                chat = self.run_ok("chat", *flags, "--regex", pattern, "--no-think")
+                self.assertRegex(chat.strip(), f"^{pattern}$")
+        with tempfile.TemporaryDirectory() as folder:
+            grammar = f"{folder}/list.gbnf"
+            with open(grammar, "w") as f:
+                f.write('root ::= "[" item ("," item){2} "]"\nitem ::= [0-9] | root\n')
+            text = self.run_ok("complete", "--model", f"{FIXTURES}/llama", "-p", "x", "--grammar", grammar,
+                               "-n", "500", "--temperature", "1", "--seed", "4")
+            json.loads(text)
+            with open(grammar, "w") as f:
+                f.write("root ::= a\n")
+            self.run_bad(1, "line 1, column 10", "complete", "--model", "x", "-p", "x", "--grammar", grammar)
+            self.run_bad(2, "excludes", "complete", "-p", "x", "--regex", "a", "--grammar", grammar)
+        self.run_bad(1, "--regex: pattern, character 2", "complete", "--model", "x", "-p", "x", "--regex", "(?=a)")
 
     def test_random_bytes_are_json_and_text(self):
         broken = 0
