@@ -6,8 +6,10 @@ namespace lattice::server {
 namespace {
 
 HttpResponse StreamHead(const Dialect& dialect) {
-  return {.content_type = dialect.content_type(),
-          .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}};
+  HttpResponse head{.content_type = dialect.content_type(), .headers = dialect.headers()};
+  head.headers.emplace_back("Cache-Control", "no-cache");
+  head.headers.emplace_back("X-Accel-Buffering", "no");
+  return head;
 }
 
 ApiError FromRefusal(const engine::Refusal& refusal, const char* prompt_field) {
@@ -137,7 +139,9 @@ void AnswerJob::Finish() {
     return exchange_->EndStream();
   }
   totals_.n_reasoning = plan_.shape->n_reasoning();
-  if (!streaming_) return exchange_->Reply({.body = plan_.shape->Whole(totals_)});
+  if (!streaming_) {
+    return exchange_->Reply({.headers = dialect.headers(), .body = plan_.shape->Whole(totals_)});
+  }
   plan_.shape->Close(totals_, emit_);
   exchange_->EndStream();
 }

@@ -35,7 +35,9 @@ class Dialect {
   virtual ~Dialect() = default;
 
   virtual std::string content_type() const { return "text/event-stream; charset=utf-8"; }
-  /// Fills silence.
+  /// Besides those of every answer.
+  virtual HeaderList headers() const { return {}; }
+  /// Fills silence; empty: nothing does.
   virtual std::string idle_piece() const { return ": ping\n\n"; }
   /// Instead of an answer.
   virtual HttpResponse Failure(const ApiError& error) const { return ErrorResponse(error); }

@@ -141,7 +141,7 @@ void ChatAnswer::End(std::size_t index, const engine::GenerationEnd& end, const 
   }
   ChatChoice& answer = answers_[index];
   answer.finish = end.finish;
-  answer.n_generated = end.usage.n_generated;
+  answer.usage = end.usage;
   if (end.stop_string && !choice.has_ended && *end.stop_string < options_.stop_strings.size()) {
     answer.stop_string = options_.stop_strings[*end.stop_string];
   }

@@ -27,7 +27,7 @@ struct ChatChoice {
   std::vector<ChatPart> parts = {};
   engine::FinishReason finish = engine::FinishReason::kStop;
   std::optional<std::string> stop_string = {};  ///< That ended it.
-  std::size_t n_generated = 0;
+  engine::GenerationUsage usage = {};
 
   bool calls_tools() const;
   /// Whether it ended to have tools called.

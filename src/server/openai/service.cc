@@ -56,7 +56,8 @@ HttpResponse Preflight(const char* method) {
           .headers = {{"Allow", methods},
                       {"Access-Control-Allow-Methods", methods},
                       {"Access-Control-Allow-Headers",
-                       "authorization, content-type, x-api-key, openai-organization, "
+                       "authorization, content-type, x-api-key, anthropic-version, anthropic-beta, "
+                       "openai-organization, "
                        "openai-project, openai-beta, idempotency-key, x-stainless-arch, "
                        "x-stainless-async, x-stainless-helper-method, x-stainless-lang, "
                        "x-stainless-os, x-stainless-package-version, x-stainless-poll-helper, "
@@ -83,6 +84,8 @@ const Service::Route Service::kRoutes[] = {
     {"/chat/completions", "POST", &Service::Chat, &Service::request_pool_},
     {"/completions", "POST", &Service::Complete, &Service::request_pool_},
     {"/embeddings", "POST", &Service::Embed, &Service::embedding_pool_},
+    {"/messages", "POST", &Service::Messages, &Service::request_pool_},
+    {"/messages/count_tokens", "POST", &Service::CountTokens, &Service::request_pool_},
     {"/tokenize", "POST", &Service::Tokenize, &Service::request_pool_},
     {"/detokenize", "POST", &Service::Detokenize, &Service::request_pool_},
 };

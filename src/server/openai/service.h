@@ -55,6 +55,8 @@ class Service {
   void Chat(const ExchangePtr& exchange);
   void Complete(const ExchangePtr& exchange);
   void Embed(const ExchangePtr& exchange);
+  void Messages(const ExchangePtr& exchange);
+  void CountTokens(const ExchangePtr& exchange);
   void Tokenize(const ExchangePtr& exchange);
   void Detokenize(const ExchangePtr& exchange);
 
@@ -68,6 +70,8 @@ class Service {
   /// Has it answered in the dialect of a route.
   std::optional<ApiError> StartChat(const ExchangePtr& exchange, const boost::json::object& body,
                                     const ChatRoute& route);
+  std::optional<ApiError> StartMessages(const ExchangePtr& exchange);
+  ApiResult<std::size_t> CountOfTokens(const Exchange& exchange) const;
   std::optional<ApiError> StartCompletion(const ExchangePtr& exchange);
   ApiResult<std::string> EmbeddingsJson(const Exchange& exchange);
   ApiResult<std::string> TokensJson(const Exchange& exchange) const;

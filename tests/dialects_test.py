@@ -1,0 +1,273 @@
+"""Tools and the dialects of `lattice serve`, with models that say what they are told to. Usage: dialects_test.py BINARY
+FIXTURES [TEST...]"""
+import json
+import sys
+import tempfile
+import unittest
+
+import scripted_model
+from server_test import Server, FIXTURES
+
+WEATHER = {"type": "function", "function": {
+    "name": "weather", "description": "Says how the weather is.",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}}}
+NOW = {"type": "function", "function": {"name": "now"}}
+
+
+def ask(text, **fields):
+    return dict({"messages": [{"role": "user", "content": text}], "temperature": 0, "max_tokens": 200,
+                 "tools": [WEATHER, NOW]}, **fields)
+
+
+class Dialects(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        models = [f"--model={path}" for path in scripted_model.write_all(cls.folder.name)]
+        cls.server = Server(*models, f"--model={FIXTURES}/llama", f"--embedding-model={FIXTURES}/bert", "--parallel",
+                            "4", "--context", "4096", "--precision", "f32", "--kv-type", "f32")
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.end() == 0
+        cls.server.close()
+        cls.folder.cleanup()
+
+    def post(self, path, body, status=200):
+        got, answer = self.server.json(path, body)
+        self.assertEqual(got, status, answer)
+        return answer
+
+    def named_events(self, path, body):
+        """The events of a stream: (name, object)."""
+        response, content = self.server.ask("POST", path, dict(body, stream=True))
+        self.assertEqual(response.status, 200, content)
+        events = []
+        for event in content.decode().split("\n\n"):
+            if event and not event.startswith(":"):
+                name, data = event.split("\n")
+                events.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+                self.assertEqual(events[-1][0], events[-1][1]["type"])
+        return events
+
+
+class OpenAiTools(Dialects):
+    def streamed(self, body):
+        """The message that a client's accumulator makes of a stream."""
+        events, done = self.server.events("/v1/chat/completions", body)
+        self.assertTrue(done)
+        message, finish, calls = {"role": "", "content": ""}, None, []
+        for event in events:
+            (choice,) = event["choices"]
+            self.assertIsNone(finish)
+            finish = choice["finish_reason"]
+            delta = choice["delta"]
+            for key in ("role", "content", "reasoning_content"):
+                if key in delta:
+                    message[key] = message.get(key, "") + delta[key]
+            for part in delta.get("tool_calls", []):
+                if part["index"] == len(calls):
+                    calls.append({"id": part["id"], "type": part["type"], "function": dict(part["function"])})
+                    self.assertEqual(part["function"]["arguments"], "")
+                else:
+                    self.assertEqual(set(part), {"index", "function"})
+                    calls[part["index"]]["function"]["arguments"] += part["function"]["arguments"]
+        if calls:
+            message["tool_calls"] = calls
+        return message, finish
+
+    def answer(self, body):
+        """The message and its finish; the same streamed and whole."""
+        (choice,) = self.post("/v1/chat/completions", body)["choices"]
+        message, finish = choice["message"], choice["finish_reason"]
+        self.assertIsNone(message.pop("refusal"))
+        streamed, streamed_finish = self.streamed(body)
+        self.assertEqual(streamed_finish, finish)
+        ids = []
+        for one in (message, streamed):
+            for call in one.get("tool_calls", []):
+                ids.append(call.pop("id"))
+                self.assertRegex(ids[-1], "^call_[0-9a-f]{24}$")
+                self.assertEqual(call.pop("type"), "function")
+                self.assertIsInstance(json.loads(call["function"]["arguments"]), dict)
+        self.assertEqual(len(set(ids)), len(ids))
+        self.assertEqual(dict(streamed, content=streamed["content"] or None), dict(message, content=message["content"] or None))
+        return message, finish
+
+    def test_a_call_comes_as_json(self):
+        message, finish = self.answer(ask("weather", model="hermes"))
+        self.assertEqual(finish, "tool_calls")
+        self.assertEqual(message["content"], "Let me see.")
+        self.assertEqual(message["tool_calls"], [
+            {"function": {"name": "weather", "arguments": '{"city": "Paris", "days": 2.50}'}}])
+        message, finish = self.answer(ask("weather", model="xml"))
+        self.assertEqual((message["content"], message["reasoning_content"], finish), (None, "A tool knows.", "tool_calls"))
+        self.assertEqual(json.loads(message["tool_calls"][0]["function"]["arguments"]), {"city": "Rome", "days": 3})
+        message, finish = self.answer(ask("weather", model="llama_calls", tools=[WEATHER]))
+        self.assertEqual((message["content"], finish), (None, "tool_calls"))
+        self.assertEqual(message["tool_calls"], [{"function": {"name": "weather", "arguments": '{"city": "Bern"}'}}])
+
+    def test_calls_may_be_several(self):
+        message, _ = self.answer(ask("both", model="hermes"))
+        self.assertEqual([c["function"]["name"] for c in message["tool_calls"]], ["weather", "now"])
+        self.assertEqual(message["tool_calls"][1]["function"]["arguments"], "{}")
+        self.assertEqual(message["content"], "Wait, please.")
+        message, finish = self.answer(ask("both", model="hermes", parallel_tool_calls=False))
+        self.assertEqual(([c["function"]["name"] for c in message["tool_calls"]], finish), (["weather"], "tool_calls"))
+        self.assertIsNone(message["content"])
+
+    def test_what_is_no_call_is_text(self):
+        message, finish = self.answer(ask("broken", model="hermes"))
+        self.assertEqual((message["content"], finish), (scripted_model.HERMES["broken"], "stop"))
+        body = ask("weather", model="hermes")
+        del body["tools"]
+        message, finish = self.answer(body)
+        self.assertEqual((message["content"], finish), (scripted_model.HERMES["weather"], "stop"))
+        for choice in ("none", "auto"):
+            message, _ = self.answer(ask("weather", model="hermes", tool_choice=choice))
+            self.assertEqual("tool_calls" in message, choice == "auto")
+        message, finish = self.answer(ask("weather", model="hermes", max_tokens=20))
+        self.assertEqual(finish, "length")
+        self.assertTrue(scripted_model.HERMES["weather"].startswith(message["content"]))
+        message, finish = self.answer(ask("json", model="llama_calls"))
+        self.assertEqual((message["content"], finish), ('{"answer": 42}', "stop"))
+
+    def test_a_conversation_goes_on_after_a_call(self):
+        body = ask("weather", model="hermes")
+        (choice,) = self.post("/v1/chat/completions", body)["choices"]
+        call = choice["message"]["tool_calls"][0]
+        body["messages"] += [choice["message"], {"role": "tool", "tool_call_id": call["id"], "content": "sunny"}]
+        message, finish = self.answer(body)
+        self.assertEqual((message["content"], finish), (scripted_model.HERMES["after"], "stop"))
+        body["messages"][-1]["tool_call_id"] = "another"
+        error = self.post("/v1/chat/completions", body, 400)["error"]
+        self.assertEqual(error["param"], "messages[2].tool_call_id")
+
+    def test_what_cannot_be_promised_is_refused(self):
+        for choice in ("required", {"type": "function", "function": {"name": "now"}}):
+            error = self.post("/v1/chat/completions", ask("a", model="hermes", tool_choice=choice), 400)["error"]
+            self.assertEqual(error["param"], "tool_choice")
+
+    def test_thinking_has_a_budget(self):
+        body = ask("ponder", model="hermes")
+        message, _ = self.answer(body)
+        self.assertEqual((message["reasoning_content"], message["content"]),
+                         ("One and two make three.", "Three, I guess."))
+        message, _ = self.answer(dict(body, reasoning_budget=3))
+        self.assertTrue("One and two".startswith(message["reasoning_content"]), message)
+        self.assertFalse(message["content"])
+
+    def test_stop_tokens(self):
+        body = ask("hello", model="hermes")
+        _, tokens = self.server.json("/tokenize", {"model": "hermes", "content": scripted_model.HERMES["hello"]})
+        message, finish = self.answer(dict(body, stop_token_ids=[tokens["tokens"][-1]]))
+        self.assertEqual((message["content"], finish), ("Hello there, fr", "stop"))
+
+    def test_log_probabilities_are_those_of_the_text(self):
+        (choice,) = self.post("/v1/chat/completions", ask("weather", model="hermes", logprobs=True))["choices"]
+        entries = choice["logprobs"]["content"]
+        self.assertTrue("".join(e["token"] for e in entries).startswith("Let me see."))
+        self.assertNotIn("{", "".join(e["token"] for e in entries))
+
+
+class Anthropic(Dialects):
+    TOOLS = [{"name": t["function"]["name"], "input_schema": t["function"].get("parameters", {"type": "object"})}
+             for t in (WEATHER, NOW)]
+
+    def body(self, text, **fields):
+        return dict({"model": "hermes", "max_tokens": 200, "temperature": 0, "tools": self.TOOLS,
+                     "messages": [{"role": "user", "content": text}]}, **fields)
+
+    def streamed(self, body):
+        events = self.named_events("/v1/messages", body)
+        self.assertEqual(events[0][0], "message_start")
+        self.assertEqual([name for name, _ in events[-2:]], ["message_delta", "message_stop"])
+        message, open_block = events[0][1]["message"], None
+        for name, event in events[1:-2]:
+            if name == "content_block_start":
+                self.assertIsNone(open_block)
+                open_block = event["index"]
+                self.assertEqual(open_block, len(message["content"]))
+                message["content"].append(event["content_block"])
+                partial = ""
+            elif name == "content_block_delta":
+                self.assertEqual(event["index"], open_block)
+                delta, block = event["delta"], message["content"][-1]
+                for key, kind in (("text", "text_delta"), ("thinking", "thinking_delta")):
+                    if delta["type"] == kind:
+                        block[key] += delta[key]
+                if delta["type"] == "input_json_delta":
+                    partial += delta["partial_json"]
+                    block["input"] = json.loads(partial)
+            elif name == "content_block_stop":
+                self.assertEqual(event["index"], open_block)
+                open_block = None
+            else:
+                self.assertEqual(name, "ping")
+        self.assertIsNone(open_block)
+        message.update(events[-2][1]["delta"])
+        message["usage"].update(events[-2][1]["usage"])
+        return message
+
+    def answer(self, body):
+        whole, streamed = self.post("/v1/messages", body), self.streamed(body)
+        ids = []
+        for message in (whole, streamed):
+            self.assertRegex(message.pop("id"), "^msg_")
+            for block in message["content"]:
+                if block["type"] == "tool_use":
+                    self.assertRegex(block["id"], "^toolu_")
+                    ids.append(block.pop("id"))
+        self.assertEqual(len(set(ids)), len(ids))
+        self.assertEqual(whole, streamed)
+        count = self.post("/v1/messages/count_tokens", {k: v for k, v in body.items() if k != "max_tokens"})
+        self.assertEqual(count, {"input_tokens": whole["usage"]["input_tokens"]})
+        return whole
+
+    def test_text_and_its_end(self):
+        message = self.answer(self.body("hello", system="Be kind."))
+        self.assertEqual(message["content"], [{"type": "text", "text": scripted_model.HERMES["hello"]}])
+        self.assertEqual((message["stop_reason"], message["stop_sequence"]), ("end_turn", None))
+        message = self.answer(self.body("hello", stop_sequences=["zzz", "there"]))
+        self.assertEqual((message["stop_reason"], message["stop_sequence"]), ("stop_sequence", "there"))
+        self.assertEqual(message["content"], [{"type": "text", "text": "Hello "}])
+        message = self.answer(self.body("hello", max_tokens=2))
+        self.assertEqual((message["stop_reason"], message["usage"]["output_tokens"]), ("max_tokens", 2))
+
+    def test_tools_and_thinking_are_blocks(self):
+        message = self.answer(self.body("weather"))
+        self.assertEqual(message["stop_reason"], "tool_use")
+        self.assertEqual(message["content"], [{"type": "text", "text": "Let me see."}, {
+            "type": "tool_use", "name": "weather", "input": {"city": "Paris", "days": 2.5}}])
+        message = self.answer(self.body("ponder", thinking={"type": "enabled", "budget_tokens": 1024}))
+        self.assertEqual(message["content"], [
+            {"type": "thinking", "thinking": "One and two make three.", "signature": ""},
+            {"type": "text", "text": "Three, I guess."}])
+
+    def test_results_go_back(self):
+        body = self.body("weather")
+        message = self.post("/v1/messages", body)
+        use = message["content"][1]["id"]
+        body["messages"] += [{"role": "assistant", "content": message["content"]},
+                             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": use, "content": [
+                                 {"type": "text", "text": "sunny"}]}]}]
+        self.assertEqual(self.answer(body)["content"][0]["text"], scripted_model.HERMES["after"])
+        body["messages"][-1]["content"][0]["tool_use_id"] = "other"
+        self.assertEqual(self.post("/v1/messages", body, 400)["error"]["type"], "invalid_request_error")
+
+    def test_errors_are_of_this_dialect(self):
+        bad = [{"max_tokens": None}, {"messages": []}, {"messages": [{"role": "system", "content": "a"}]},
+               {"temperature": 3}, {"tool_choice": {"type": "any"}}, {"tool_choice": {"type": "x"}},
+               {"tools": [{"type": "web_search_20250305", "name": "s"}]}, {"unknown": 1}, {"stop_sequences": "a"},
+               {"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]}]
+        for fields in bad:
+            response, content = self.server.ask("POST", "/v1/messages", self.body("a", **fields))
+            self.assertEqual(response.status, 400, fields)
+            error = json.loads(content)
+            self.assertEqual((error["type"], error["error"]["type"]), ("error", "invalid_request_error"))
+            self.assertEqual(response.getheader("request-id"), error["request_id"])
+        self.assertEqual(self.post("/v1/messages", self.body("a", model="none"), 404)["error"]["type"], "not_found_error")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
