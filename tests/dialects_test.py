@@ -269,5 +269,104 @@ class Anthropic(Dialects):
         self.assertEqual(self.post("/v1/messages", self.body("a", model="none"), 404)["error"]["type"], "not_found_error")
 
 
+class Responses(Dialects):
+    TOOLS = [dict(type="function", **t["function"]) for t in (WEATHER, NOW)]
+
+    def body(self, said, **fields):
+        return dict({"model": "hermes", "input": said, "temperature": 0, "tools": self.TOOLS}, **fields)
+
+    def streamed(self, body):
+        events = self.named_events("/v1/responses", body)
+        self.assertEqual([e["sequence_number"] for _, e in events], list(range(len(events))))
+        self.assertEqual([name for name, _ in events[:2]], ["response.created", "response.in_progress"])
+        self.assertEqual(events[0][1]["response"]["status"], "in_progress")
+        last = events[-1][1]["response"]
+        self.assertEqual(events[-1][0], "response." + last["status"])
+        output = []
+        for name, event in events[2:-1]:
+            name = name.removeprefix("response.")
+            if name == "output_item.added":
+                self.assertEqual(event["output_index"], len(output))
+                output.append(event["item"])
+                said = ""
+                continue
+            item = output[event["output_index"]]
+            self.assertEqual(event["output_index"], len(output) - 1)
+            if name == "output_item.done":
+                self.assertEqual(event["item"], dict(item, status="completed"))
+                self.assertEqual(event["item"], last["output"][event["output_index"]])
+                continue
+            self.assertEqual(event["item_id"], item["id"])
+            if name == "content_part.added":
+                item["content"].append(event["part"])
+            elif name.endswith(".delta"):
+                said += event["delta"]
+                if item["type"] != "function_call":
+                    item["content"][0]["text"] = said
+                else:
+                    item["arguments"] = said
+            elif name == "content_part.done":
+                self.assertEqual(event["part"], item["content"][0])
+            else:
+                self.assertEqual(event.get("text", event.get("arguments")), said)
+        self.assertEqual(len(output), len(last["output"]))
+        return last
+
+    def answer(self, body):
+        whole, streamed = self.post("/v1/responses", body), self.streamed(body)
+        plain = []
+        for response in (whole, streamed):
+            response = json.loads(json.dumps(response))
+            self.assertRegex(response.pop("id"), "^resp_")
+            response.pop("created_at")
+            response["usage"]["input_tokens_details"].pop("cached_tokens")
+            for item in response["output"]:
+                item.pop("id")
+                item.pop("call_id", None)
+            plain.append(response)
+        self.assertEqual(*plain)
+        return whole
+
+    def test_items_of_an_answer(self):
+        response = self.answer(self.body("hello", instructions="Be kind.", metadata={"a": "b"}))
+        self.assertEqual(response["output"][0]["content"][0]["text"], scripted_model.HERMES["hello"])
+        self.assertEqual((response["status"], response["instructions"], response["metadata"]),
+                         ("completed", "Be kind.", {"a": "b"}))
+        response = self.answer(self.body("weather"))
+        self.assertEqual([i["type"] for i in response["output"]], ["message", "function_call"])
+        self.assertEqual(json.loads(response["output"][1]["arguments"]), {"city": "Paris", "days": 2.5})
+        response = self.answer(self.body("ponder"))
+        self.assertEqual([i["type"] for i in response["output"]], ["reasoning", "message"])
+        self.assertEqual(response["output"][0]["content"][0]["text"], "One and two make three.")
+        response = self.answer(self.body("hello", max_output_tokens=2))
+        self.assertEqual((response["status"], response["incomplete_details"]),
+                         ("incomplete", {"reason": "max_output_tokens"}))
+
+    def test_a_response_is_gone_on_from(self):
+        first = self.post("/v1/responses", self.body("weather"))
+        result = {"type": "function_call_output", "call_id": first["output"][1]["call_id"], "output": "sunny"}
+        following = self.answer(self.body([result], previous_response_id=first["id"]))
+        self.assertEqual(following["output"][0]["content"][0]["text"], scripted_model.HERMES["after"])
+        self.assertEqual(following["previous_response_id"], first["id"])
+        by_hand = self.answer(self.body([{"role": "user", "content": "weather"}, *first["output"], result]))
+        self.assertEqual(by_hand["usage"]["input_tokens"], following["usage"]["input_tokens"])
+        third = self.post("/v1/responses", self.body("hello", previous_response_id=following["id"]))
+        self.assertGreater(third["usage"]["input_tokens"], following["usage"]["input_tokens"])
+        unknown = self.post("/v1/responses", self.body("weather", store=False))["id"]
+        for id in (unknown, "resp_none"):
+            error = self.post("/v1/responses", self.body("a", previous_response_id=id), 400)["error"]
+            self.assertEqual(error["param"], "previous_response_id")
+
+    def test_what_is_not_there_is_refused(self):
+        for fields in ({"input": None}, {"input": [{"type": "item_reference", "id": "x"}]}, {"background": True},
+                       {"tools": [{"type": "web_search"}]}, {"include": ["message.output_text.logprobs"]},
+                       {"text": {"format": {"type": "xml"}}}, {"tool_choice": "required"}, {"unknown": 1},
+                       {"max_output_tokens": 0}, {"reasoning": {"effort": "huge"}},
+                       {"input": [{"type": "function_call_output", "call_id": "x", "output": "a"}]},
+                       {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}):
+            self.assertEqual(set(self.post("/v1/responses", self.body("a", **fields), 400)["error"]),
+                             {"message", "type", "param", "code"})
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

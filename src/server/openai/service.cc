@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kRequestThreads = 2, kEmbeddingThreads = 4;
 constexpr std::size_t kMaxWaiting = 128;
+constexpr std::size_t kMaxResponses = 1024, kMaxResponseBytes = std::size_t{64} << 20;
 
 /// Without "/v1" in front and slashes behind.
 std::string_view ShortPath(std::string_view path) {
@@ -86,6 +87,7 @@ const Service::Route Service::kRoutes[] = {
     {"/embeddings", "POST", &Service::Embed, &Service::embedding_pool_},
     {"/messages", "POST", &Service::Messages, &Service::request_pool_},
     {"/messages/count_tokens", "POST", &Service::CountTokens, &Service::request_pool_},
+    {"/responses", "POST", &Service::Respond, &Service::request_pool_},
     {"/tokenize", "POST", &Service::Tokenize, &Service::request_pool_},
     {"/detokenize", "POST", &Service::Detokenize, &Service::request_pool_},
 };
@@ -94,6 +96,7 @@ Service::Service(const ServedModels& models, Metrics& metrics, std::stop_token d
     : models_(models),
       metrics_(metrics),
       draining_(std::move(draining)),
+      responses_(std::make_shared<ResponseStore>(kMaxResponses, kMaxResponseBytes)),
       request_pool_(kRequestThreads, kMaxWaiting),
       embedding_pool_(kEmbeddingThreads, kMaxWaiting) {}
 

@@ -15,6 +15,7 @@
 #include "server/openai/metrics.h"
 #include "server/openai/served_model.h"
 #include "server/openai/worker_pool.h"
+#include "server/responses/response_store.h"
 
 namespace lattice::server {
 
@@ -57,6 +58,7 @@ class Service {
   void Embed(const ExchangePtr& exchange);
   void Messages(const ExchangePtr& exchange);
   void CountTokens(const ExchangePtr& exchange);
+  void Respond(const ExchangePtr& exchange);
   void Tokenize(const ExchangePtr& exchange);
   void Detokenize(const ExchangePtr& exchange);
 
@@ -71,6 +73,7 @@ class Service {
   std::optional<ApiError> StartChat(const ExchangePtr& exchange, const boost::json::object& body,
                                     const ChatRoute& route);
   std::optional<ApiError> StartMessages(const ExchangePtr& exchange);
+  std::optional<ApiError> StartResponse(const ExchangePtr& exchange);
   ApiResult<std::size_t> CountOfTokens(const Exchange& exchange) const;
   std::optional<ApiError> StartCompletion(const ExchangePtr& exchange);
   ApiResult<std::string> EmbeddingsJson(const Exchange& exchange);
@@ -80,8 +83,9 @@ class Service {
   const ServedModels& models_;
   Metrics& metrics_;
   const std::stop_token draining_;
-  WorkerPool request_pool_;    // reading requests and rendering prompts
-  WorkerPool embedding_pool_;  // embedding: waits for its turn at the model
+  const std::shared_ptr<ResponseStore> responses_;  // answers that are still being made keep it
+  WorkerPool request_pool_;                         // reading requests and rendering prompts
+  WorkerPool embedding_pool_;                       // embedding: waits for its turn at the model
 };
 
 /// A seed that nobody chose.
