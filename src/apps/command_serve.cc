@@ -53,22 +53,16 @@ void Warn(const server::HttpServer& http, bool has_keys, const AppContext& conte
       "proxy in front of it");
 }
 
-std::string Greeting(const server::HttpServer& http, const server::ServedModels& models) {
-  std::string names;
-  for (const auto& model : models.text) names += " " + model->id;
-  for (const auto& model : models.embedders) names += " " + model->id;
-  return "listening on http://" + http.address() + " with" + names + "\n";
-}
-
 Status Serve(Arguments arguments, const AppContext& context) {
-  if (arguments.models.models.empty() && arguments.models.embedding_models.empty()) {
+  const ServeFlags& flags = arguments.models;
+  if (flags.models.empty() && flags.embedding_models.empty() && flags.rerank_models.empty()) {
     arguments.models.models.emplace_back(hub::kDefaultChatModel);
   }
   LATTICE_TRY_VOID(ReadKeys(arguments, context, arguments.http.guard.keys));
   const bool has_keys = !arguments.http.guard.keys.empty();
   server::Metrics metrics;
-  LATTICE_TRY(const OpenedModels opened, OpenModels(arguments.models, context));
-  server::Service service(opened.served, metrics, context.stop);
+  LATTICE_TRY(const OpenedModels opened, OpenModels(flags, context));
+  server::Service service(*opened.models, metrics, context.stop);
   arguments.http.is_open = server::Service::IsOpen;
   const bool logs = !context.quiet;
   LATTICE_TRY(const auto http, server::HttpServer::Listen(
@@ -81,8 +75,11 @@ Status Serve(Arguments arguments, const AppContext& context) {
                                      if (logs) LogAccess(record);
                                    }));
   Warn(*http, has_keys, context);
-  LATTICE_TRY_VOID(Print(Greeting(*http, opened.served)));
-  return http->Run(context.stop);
+  LATTICE_TRY_VOID(
+      Print("listening on http://" + http->address() + " with" + NamesOf(*opened.models) + "\n"));
+  const Status ended = http->Run(context.stop);
+  opened.models->Stop();  // while what answers is still there
+  return ended;
 }
 
 }  // namespace
@@ -102,6 +99,16 @@ Action DeclareServe(CLI::App& arguments, const AppContext& context) {
                   "An embedding model; several times for several")
       ->type_name("MODEL")
       ->allow_extra_args(false);
+  arguments
+      .add_option("--rerank-model", models.rerank_models,
+                  "A cross-encoder or reranking decoder; several times for several")
+      ->type_name("MODEL")
+      ->allow_extra_args(false);
+  arguments.add_flag("--lazy", models.lazy,
+                     "Load each model when it is first asked for, not at the start");
+  AddCount(arguments, "--keep-alive", models.keep_alive_s,
+           "Seconds after which a model that nobody uses is unloaded; 0: never", {0, 100'000'000})
+      ->capture_default_str();
   arguments
       .add_option("--host", http.host,
                   "Address to listen on; others than loopback let the "

@@ -8,7 +8,8 @@
 
 #include "apps/available_memory.h"
 #include "apps/chat_template_files.h"
-#include "embed/service.h"
+#include "embed/embedding_model.h"
+#include "engine/scheduler.h"
 #include "hub/hub.h"
 
 namespace lattice::apps {
@@ -67,77 +68,106 @@ engine::SchedulerOptions OptionsFor(const ServeFlags& flags, const FoundTextMode
   return options;
 }
 
-Result<chat::ChatFormat> FormatOf(const OpenedModels::Text& text, const AppContext& context) {
+/// A generator with what answers with it; the members are in the order in which they need each
+/// other.
+struct TextParts {
+  std::shared_ptr<const models::ModelFiles> files;
+  std::unique_ptr<engine::TextModel> model;
+  std::unique_ptr<engine::Scheduler> scheduler;
+};
+
+Result<chat::ChatFormat> FormatOf(const TextParts& text, const AppContext& context) {
   LATTICE_TRY(ModelTemplate found, FindModelTemplate(*text.files, {}));
   LATTICE_TRY(chat::ChatTemplate chat_template,
               CompileTemplate(text.files->path(), std::move(found), context.Log()));
   return chat::MakeChatFormat(std::move(chat_template), *text.model->tokenizer);
 }
 
-Status OpenText(const std::string& name, const ServeFlags& flags, const AppContext& context,
-                OpenedModels& opened) {
-  TextModelFlags loading = flags.loading;
+/// What all models compute with.
+struct Machine {
+  const ServeFlags& flags;
+  const AppContext& context;
+  ThreadPool& pool;
+  kernels::Backend& backend;
+};
+
+Result<server::LoadedModel> LoadText(const std::string& name, const server::NamedModel& named,
+                                     const Machine& machine) {
+  TextModelFlags loading = machine.flags.loading;
   loading.model = name;
   const std::size_t available = AvailableMemory();
-  LATTICE_TRY(const FoundTextModel found, FindTextModel(loading, context));
-  OpenedModels::Text& text = opened.texts.emplace_back();
-  text.files = found.files;
-  LATTICE_TRY(text.model, LoadFound(found, *opened.backend, context));
-  LATTICE_TRY(text.scheduler, engine::Scheduler::Start(*text.model, *opened.backend, *opened.pool,
-                                                       OptionsFor(flags, found, available)));
-  Result<chat::ChatFormat> format = FormatOf(text, context);
-  if (const LogSink log = context.Log(); log && !format) {
+  LATTICE_TRY(const FoundTextModel found, FindTextModel(loading, machine.context));
+  const auto text = std::make_shared<TextParts>();
+  text->files = found.files;
+  LATTICE_TRY(text->model, LoadFound(found, machine.backend, machine.context));
+  const engine::SchedulerOptions options = OptionsFor(machine.flags, found, available);
+  LATTICE_TRY(text->scheduler,
+              engine::Scheduler::Start(*text->model, machine.backend, machine.pool, options));
+  Result<chat::ChatFormat> format = FormatOf(*text, machine.context);
+  if (const LogSink log = machine.context.Log(); log && !format) {
     log(LogLevel::kWarning, name + " cannot chat: " + format.error().message);
   }
-  const std::string id = IdOf(name);
-  engine::Scheduler* const scheduler = text.scheduler.get();
-  opened.served.text.push_back(std::make_shared<server::ServedTextModel>(server::ServedTextModel{
-      .id = id,
-      .aliases = AliasesOf(name, id),
-      .created = UnixTime(),
-      .tokenizer = text.model->tokenizer,
-      .defaults = text.model->defaults,
-      .chat = std::move(format),
-      .grammars =
-          std::make_shared<decoding::GrammarCache>(text.model->tokenizer, text.model->n_tokens()),
-      .n_tokens = text.model->n_tokens(),
-      .vocab = text.model->model->info().vocab,
-      .context_tokens = scheduler->context_tokens(),
-      .recurrent = IsRecurrent(text.model->model->state_shape()),
-      .submit =
-          [scheduler](engine::GenerationRequest request) {
-            return scheduler->Submit(std::move(request));
-          },
-      .metrics = [scheduler] { return scheduler->metrics(); }}));
-  return Ok();
+  engine::Scheduler* const scheduler = text->scheduler.get();
+  server::ServedTextModel served{.id = named.id,
+                                 .aliases = named.aliases,
+                                 .created = named.created,
+                                 .tokenizer = text->model->tokenizer,
+                                 .defaults = text->model->defaults,
+                                 .chat = std::move(format),
+                                 .grammars = std::make_shared<decoding::GrammarCache>(
+                                     text->model->tokenizer, text->model->n_tokens()),
+                                 .n_tokens = text->model->n_tokens(),
+                                 .vocab = text->model->model->info().vocab,
+                                 .context_tokens = scheduler->context_tokens(),
+                                 .recurrent = IsRecurrent(text->model->model->state_shape()),
+                                 .submit =
+                                     [scheduler](engine::GenerationRequest request) {
+                                       return scheduler->Submit(std::move(request));
+                                     },
+                                 .metrics = [scheduler] { return scheduler->metrics(); },
+                                 .stop = [scheduler] { scheduler->Stop(); },
+                                 .n_parallel = options.max_sequences,
+                                 .engine = text};
+  return server::LoadedModel{.text = std::make_shared<server::ServedTextModel>(std::move(served)),
+                             .embedder = nullptr};
 }
 
-Status OpenEmbedders(const ServeFlags& flags, const AppContext& context, OpenedModels& opened) {
+/// Fails with the reason when the model gives no vectors, or no scores.
+Result<server::LoadedModel> LoadEmbedder(const std::string& name, const server::NamedModel& named,
+                                         const Machine& machine) {
+  LATTICE_TRY(hub::ResolvedModel found, hub::Resolve(name, machine.context.Hub()));
   embed::Engine engine;
-  engine.backend = opened.backend.get();
-  engine.pool = opened.pool.get();
-  auto resolver = [hub = context.Hub()](std::string_view name) -> Result<embed::ModelSource> {
-    LATTICE_TRY(hub::ResolvedModel model, hub::Resolve(name, hub));
-    return embed::ModelSource{std::move(model.name), std::move(model.path), std::move(model.hub_id),
-                              std::move(model.revision)};
-  };
-  opened.embeddings = embed::MakeNativeService(engine, std::move(resolver),
-                                               std::string(hub::kDefaultEmbeddingModel));
-  for (const std::string& name : flags.embedding_models) {
-    LATTICE_TRY(EmbeddingModelInfo info, opened.embeddings->Describe(name));
-    EmbedRequest of_no_texts;
-    of_no_texts.model = name;
-    LATTICE_TRY_VOID(opened.embeddings->Embed({}, of_no_texts));  // or why it gives no vectors
-    const std::string id = IdOf(name);
-    opened.served.embedders.push_back(std::make_shared<server::ServedEmbedder>(
-        server::ServedEmbedder{.id = id,
-                               .aliases = AliasesOf(name, id),
-                               .created = UnixTime(),
-                               .name = name,
-                               .info = std::move(info),
-                               .service = opened.embeddings.get()}));
+  engine.backend = &machine.backend;
+  engine.pool = &machine.pool;
+  engine.log = machine.context.Log();
+  LATTICE_TRY(auto model,
+              embed::EmbeddingModel::Load({std::move(found.name), std::move(found.path),
+                                           std::move(found.hub_id), std::move(found.revision)},
+                                          engine));
+  if (named.kind == server::ModelKind::kReranker) {
+    auto status = model->CanRerank();
+    if (!status) return std::move(status).error().Within(name);
+  } else {
+    LATTICE_TRY_VOID(model->Embed({}, {}));
   }
-  return Ok();
+  server::ServedEmbedder served{.id = named.id,
+                                .aliases = named.aliases,
+                                .created = named.created,
+                                .info = model->info(),
+                                .model = model};
+  return server::LoadedModel{
+      .text = nullptr, .embedder = std::make_shared<server::ServedEmbedder>(std::move(served))};
+}
+
+server::NamedModel Named(const std::string& name, server::ModelKind kind, const Machine& machine) {
+  const std::string id = IdOf(name);
+  server::NamedModel named{
+      .id = id, .aliases = AliasesOf(name, id), .kind = kind, .created = UnixTime(), .load = {}};
+  named.load = [name, machine, bare = named] {
+    return bare.kind == server::ModelKind::kText ? LoadText(name, bare, machine)
+                                                 : LoadEmbedder(name, bare, machine);
+  };
+  return named;
 }
 
 }  // namespace
@@ -146,12 +176,26 @@ Result<OpenedModels> OpenModels(const ServeFlags& flags, const AppContext& conte
   OpenedModels opened;
   opened.pool = MakePool(flags.loading.threads);
   LATTICE_TRY(opened.backend, MakeBackend(*opened.pool, context));
-  for (const std::string& name : flags.models) {
-    auto status = OpenText(name, flags, context, opened);
-    if (!status) return std::move(status).error();
-  }
-  LATTICE_TRY_VOID(OpenEmbedders(flags, context, opened));
+  const Machine machine{flags, context, *opened.pool, *opened.backend};
+  std::vector<server::NamedModel> named;
+  const auto add = [&](const std::vector<std::string>& names, server::ModelKind kind) {
+    for (const std::string& name : names) named.push_back(Named(name, kind, machine));
+  };
+  add(flags.models, server::ModelKind::kText);
+  add(flags.embedding_models, server::ModelKind::kEmbedding);
+  add(flags.rerank_models, server::ModelKind::kReranker);
+  opened.models = std::make_unique<server::ModelPool>(
+      std::move(named),
+      server::ModelPoolOptions{.keep_alive = std::chrono::seconds(flags.keep_alive_s),
+                               .log = context.Log()});
+  LATTICE_TRY_VOID(opened.models->Start(/*load_all=*/!flags.lazy));
   return opened;
+}
+
+std::string NamesOf(const server::ModelPool& models) {
+  std::string names;
+  for (const server::ModelState& state : models.States()) names += " " + state.id;
+  return names;
 }
 
 }  // namespace lattice::apps

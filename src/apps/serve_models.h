@@ -8,35 +8,33 @@
 #include "apps/command.h"
 #include "apps/generation_flags.h"
 #include "apps/text_engine.h"
-#include "engine/scheduler.h"
-#include "lattice/embedding.h"
-#include "server/openai/service.h"
+#include "server/models/model_pool.h"
 
 namespace lattice::apps {
 
 struct ServeFlags {
   std::vector<std::string> models;
   std::vector<std::string> embedding_models;
+  std::vector<std::string> rerank_models;
   TextModelFlags loading;  ///< For all generators; `model` is not looked at.
   std::size_t parallel = 8;
+  bool lazy = false;             ///< Models are loaded when they are first asked for.
+  std::size_t keep_alive_s = 0;  ///< Models that nobody uses for so long are unloaded; 0: never.
 };
 
 /// Everything that a server computes with; the members are in the order in which they need each
-/// other. Not to be moved once `served` is in use.
+/// other.
 struct OpenedModels {
-  struct Text {
-    std::shared_ptr<const models::ModelFiles> files;
-    std::unique_ptr<engine::TextModel> model;
-    std::unique_ptr<engine::Scheduler> scheduler;
-  };
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<kernels::Backend> backend;
-  std::vector<Text> texts;
-  std::unique_ptr<EmbeddingService> embeddings;
-  server::ServedModels served;
+  std::unique_ptr<server::ModelPool> models;
 };
 
-/// Finds, loads and starts all models. Errors name the model.
+/// Finds the models; loads all of them unless flags.lazy. Errors name the model. Both arguments
+/// outlive what is opened.
 Result<OpenedModels> OpenModels(const ServeFlags& flags, const AppContext& context);
+
+/// What clients call the models, one after the other with a space in front.
+std::string NamesOf(const server::ModelPool& models);
 
 }  // namespace lattice::apps

@@ -54,6 +54,12 @@ class EmbeddingModel {
       EmbeddingModelInfo info, const Engine& engine);
 
   const EmbeddingModelInfo& info() const { return info_; }
+  const tokenizers::Tokenizer& tokenizer() const { return encoder_.tokenizer(); }
+  /// Why Rerank cannot score pairs, if it cannot.
+  Status CanRerank() const {
+    if (!reranker_) return reranker_.error();
+    return Ok();
+  }
 
   /// See EmbeddingService::Embed; request.model is not looked at.
   Result<Embeddings> Embed(std::span<const std::string> texts, const EmbedRequest& request);

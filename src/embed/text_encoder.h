@@ -32,6 +32,8 @@ class TextEncoder {
   Result<tokenizers::Encoding> Encode(std::string_view prompt, std::string_view text,
                                       bool special_as_text) const;
 
+  const tokenizers::Tokenizer& tokenizer() const { return *tokenizer_; }
+
   /// Tokens at the beginning of a text with this prompt that belong to the prompt; a token that the
   /// template puts in front counts as the prompt's.
   Result<std::size_t> PromptTokens(std::string_view prompt, bool special_as_text) const;

@@ -44,7 +44,7 @@ std::string ErrorBody(const ApiError& error) {
 HttpResponse ErrorResponse(const ApiError& error) {
   HttpResponse response{.status = error.status, .body = ErrorBody(error)};
   if (error.status == 429 || error.status == 503) {
-    response.headers.emplace_back("Retry-After", "1");
+    response.headers.emplace_back("Retry-After", std::to_string(error.retry_after_s));
   } else {
     response.headers.emplace_back("X-Should-Retry", "false");
   }

@@ -15,6 +15,7 @@ struct ApiError {
   std::string message;
   std::string param = {};
   std::string code = {};
+  int retry_after_s = 1;  ///< Of 429 and 503: when to ask again.
 };
 
 /// What a request was read as, or the error to answer it with. Goes with LATTICE_TRY as Result

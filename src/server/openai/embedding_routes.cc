@@ -1,12 +1,9 @@
-#include <bit>
 #include <boost/json/serialize.hpp>
-#include <charconv>
 #include <chrono>
-#include <span>
 #include <utility>
 
-#include "server/openai/base64.h"
 #include "server/openai/completion_request.h"
+#include "server/openai/embedding_json.h"
 #include "server/openai/field_reader.h"
 #include "server/openai/service.h"
 
@@ -65,35 +62,6 @@ ApiResult<EmbeddingsRequest> ReadEmbeddingsRequest(const boost::json::object& bo
   return request;
 }
 
-void AppendVector(std::span<const float> vector, bool base64, std::string& out) {
-  if (base64) {
-    static_assert(std::endian::native == std::endian::little);  // as the format asks for it
-    out += '"' + EncodeBase64(std::as_bytes(vector)) + '"';
-    return;
-  }
-  out += '[';
-  for (std::size_t i = 0; i < vector.size(); ++i) {
-    if (i > 0) out += ',';
-    char digits[40];
-    out.append(digits, std::to_chars(digits, digits + sizeof(digits), vector[i]).ptr);
-  }
-  out += ']';
-}
-
-std::optional<ApiError> FirstTooLong(const Embeddings& embeddings) {
-  for (std::size_t i = 0; i < embeddings.size(); ++i) {
-    const TextUsage& usage = embeddings.usage[i];
-    if (!usage.truncated()) continue;
-    return ApiError{.message = "input " + std::to_string(i) + " has " +
-                               std::to_string(usage.n_tokens_untruncated) +
-                               " tokens, the model reads " + std::to_string(usage.n_tokens) +
-                               "; with \"truncate\": true it is cut",
-                    .param = "input",
-                    .code = "context_length_exceeded"};
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 void Service::Embed(const ExchangePtr& exchange) { Answer(*exchange, EmbeddingsJson(*exchange)); }
@@ -101,13 +69,15 @@ void Service::Embed(const ExchangePtr& exchange) { Answer(*exchange, EmbeddingsJ
 ApiResult<std::string> Service::EmbeddingsJson(const Exchange& exchange) {
   const auto start = std::chrono::steady_clock::now();
   LATTICE_TRY(const boost::json::object body, ParseBody(exchange.request().body));
-  LATTICE_TRY(const EmbedderPtr model, Embedder(body));
+  LATTICE_TRY(const auto name, ModelName(body));
+  LATTICE_TRY(const EmbedderPtr model, models_.Embedder(name));
   LATTICE_TRY(EmbeddingsRequest request, ReadEmbeddingsRequest(body, model->info));
-  request.embed.model = model->name;
   request.embed.stop = exchange.gone();
-  auto embeddings = model->service->Embed(request.texts, request.embed);
+  auto embeddings = model->model->Embed(request.texts, request.embed);
   if (!embeddings) return FromError(embeddings.error());
-  if (auto error = FirstTooLong(*embeddings); error && !request.truncate) return *std::move(error);
+  if (!request.truncate) {
+    if (auto error = FirstTooLong(embeddings->usage, "input")) return *std::move(error);
+  }
 
   std::size_t n_tokens = 0;
   std::string out = R"({"object":"list","data":[)";

@@ -37,6 +37,10 @@ void Line(std::string_view name, std::string_view labels, const std::string& val
   out.append(" ").append(value).append("\n");
 }
 
+std::string Label(std::string_view name, std::string_view value) {
+  return std::string(name) + "=\"" + Escaped(value) + "\"";
+}
+
 /// One figure of every model's engine.
 struct EngineFigure {
   const char* name;
@@ -76,6 +80,71 @@ constexpr EngineFigure kEngineFigures[] = {
      Value<&Engine::generated_tokens>},
     {"lattice_steps_total", "counter", "Forward passes", Value<&Engine::n_steps>}};
 
+double Running(const Engine& engine) {
+  return static_cast<double>(engine.n_reading + engine.n_answering);
+}
+
+double UsedShare(const Engine& engine) {
+  if (engine.memory_bytes == 0) return 0;
+  return static_cast<double>(engine.used_bytes) / static_cast<double>(engine.memory_bytes);
+}
+
+constexpr EngineFigure kVllmFigures[] = {
+    {"vllm:num_requests_running", "gauge", "At work", Running},
+    {"vllm:num_requests_waiting", "gauge", "Waiting", Value<&Engine::n_waiting>},
+    {"vllm:kv_cache_usage_perc", "gauge", "Memory in use, 1 is all", UsedShare},
+    {"vllm:prompt_tokens_total", "counter", "Tokens of prompts", Value<&Engine::prompt_tokens>},
+    {"vllm:generation_tokens_total", "counter", "Tokens of answers",
+     Value<&Engine::generated_tokens>},
+    {"vllm:prefix_cache_queries_total", "counter", "Tokens of prompts looked up",
+     Value<&Engine::prompt_tokens>},
+    {"vllm:prefix_cache_hits_total", "counter", "Of them, read before",
+     Value<&Engine::cached_tokens>},
+    {"vllm:num_preemptions_total", "counter", "Times a generation gave up its memory",
+     Value<&Engine::n_put_off>}};
+
+constexpr EngineFigure kLlamaFigures[] = {
+    {"llamacpp:prompt_tokens_total", "counter", "Tokens of prompts that were computed",
+     [](const Engine& e) { return static_cast<double>(e.prompt_tokens - e.cached_tokens); }},
+    {"llamacpp:tokens_predicted_total", "counter", "Tokens of answers",
+     Value<&Engine::generated_tokens>},
+    {"llamacpp:n_decode_total", "counter", "Forward passes", Value<&Engine::n_steps>},
+    {"llamacpp:requests_processing", "gauge", "At work", Running},
+    {"llamacpp:requests_deferred", "gauge", "Waiting", Value<&Engine::n_waiting>}};
+
+void PrintFigures(std::span<const EngineFigure> figures, std::string_view label,
+                  std::span<const Metrics::Model> models, std::string& out) {
+  const auto has_engine = [](const Metrics::Model& model) { return model.engine.has_value(); };
+  if (std::ranges::none_of(models, has_engine)) return;
+  for (const EngineFigure& figure : figures) {
+    Head(figure.name, figure.kind, figure.help, out);
+    for (const Metrics::Model& model : models) {
+      if (!model.engine) continue;
+      Line(figure.name, Label(label, model.id), Number(figure.value(*model.engine)), out);
+    }
+  }
+}
+
+void Counter(const std::string& name, std::string_view help, std::uint64_t value,
+             std::string& out) {
+  Head(name, "counter", help, out);
+  Line(name, "", std::to_string(value), out);
+}
+
+void PrintTexts(const std::string& prefix, std::uint64_t n_texts, std::uint64_t n_tokens,
+                std::string& out) {
+  Counter(prefix + "_texts_total", "Texts", n_texts, out);
+  Counter(prefix + "_tokens_total", "Their tokens", n_tokens, out);
+}
+
+/// vLLM's word for it; empty: it has none.
+std::string_view VllmFinish(std::string_view finish) {
+  if (finish == "stop" || finish == "length") return finish;
+  if (finish == "context") return "length";
+  if (finish == "cancelled" || finish == "deadline") return "abort";
+  return "";
+}
+
 }  // namespace
 
 void Histogram::Add(double seconds) {
@@ -107,18 +176,30 @@ void Metrics::ObserveGeneration(const engine::GenerationEnd& end) {
   const std::scoped_lock lock(mutex_);
   ++finishes_[end.error ? "error" : std::string(engine::FinishReasonName(end.finish))];
   const engine::GenerationUsage& usage = end.usage;
+  waiting_seconds_.Add(usage.waiting_seconds);
   if (usage.n_generated == 0) return;
+  answer_seconds_.Add(usage.waiting_seconds + usage.first_token_seconds + usage.decode_seconds);
   first_token_seconds_.Add(usage.waiting_seconds + usage.first_token_seconds);
   if (usage.n_generated > 1) {
     token_seconds_.Add(usage.decode_seconds / static_cast<double>(usage.n_generated - 1));
   }
 }
 
+void Metrics::TextFigures::Add(std::size_t texts, std::size_t tokens, double seconds_taken) {
+  n_texts += texts;
+  n_tokens += tokens;
+  ++n_requests;
+  seconds.Add(seconds_taken);
+}
+
 void Metrics::ObserveEmbedding(std::size_t n_texts, std::size_t n_tokens, double seconds) {
   const std::scoped_lock lock(mutex_);
-  n_texts_ += n_texts;
-  n_text_tokens_ += n_tokens;
-  embedding_seconds_.Add(seconds);
+  embedded_.Add(n_texts, n_tokens, seconds);
+}
+
+void Metrics::ObserveRerank(std::size_t n_texts, std::size_t n_tokens, double seconds) {
+  const std::scoped_lock lock(mutex_);
+  reranked_.Add(n_texts, n_tokens, seconds);
 }
 
 std::string Metrics::Print(std::span<const Model> models) const {
@@ -133,14 +214,15 @@ std::string Metrics::Print(std::span<const Model> models) const {
          std::to_string(count), out);
   }
   request_seconds_.Print("lattice_http_request_seconds", "From headers to the answer's end", out);
-  for (const EngineFigure& figure : kEngineFigures) {
-    if (models.empty()) break;
-    Head(figure.name, figure.kind, figure.help, out);
-    for (const Model& model : models) {
-      Line(figure.name, "model=\"" + Escaped(model.id) + "\"", Number(figure.value(model.engine)),
-           out);
-    }
+  Head("lattice_model_loaded", "gauge", "1 while the model is in memory", out);
+  for (const Model& model : models) {
+    Line("lattice_model_loaded", Label("model", model.id), model.loaded ? "1" : "0", out);
   }
+  Head("lattice_model_loads_total", "counter", "Times the model was loaded", out);
+  for (const Model& model : models) {
+    Line("lattice_model_loads_total", Label("model", model.id), std::to_string(model.n_loads), out);
+  }
+  PrintFigures(kEngineFigures, "model", models, out);
   Head("lattice_generations_total", "counter", "Generations by how they ended", out);
   for (const auto& [finish, count] : finishes_) {
     Line("lattice_generations_total", "finish=\"" + finish + "\"", std::to_string(count), out);
@@ -149,12 +231,33 @@ std::string Metrics::Print(std::span<const Model> models) const {
                              "From acceptance to the first token", out);
   token_seconds_.Print("lattice_time_per_token_seconds",
                        "Between tokens, the mean of each generation", out);
-  Head("lattice_embedded_texts_total", "counter", "Texts embedded", out);
-  Line("lattice_embedded_texts_total", "", std::to_string(n_texts_), out);
-  Head("lattice_embedded_tokens_total", "counter", "Their tokens", out);
-  Line("lattice_embedded_tokens_total", "", std::to_string(n_text_tokens_), out);
-  embedding_seconds_.Print("lattice_embedding_seconds", "Requests for embeddings", out);
+  PrintTexts("lattice_embedded", embedded_.n_texts, embedded_.n_tokens, out);
+  embedded_.seconds.Print("lattice_embedding_seconds", "Requests for embeddings", out);
+  PrintTexts("lattice_reranked", reranked_.n_texts, reranked_.n_tokens, out);
+  reranked_.seconds.Print("lattice_reranking_seconds", "Requests for rankings", out);
+  PrintAliases(models, out);
   return out;
+}
+
+void Metrics::PrintAliases(std::span<const Model> models, std::string& out) const {
+  PrintFigures(kVllmFigures, "model_name", models, out);
+  std::map<std::string_view, std::uint64_t> finishes;
+  for (const auto& [finish, count] : finishes_) {
+    if (const auto word = VllmFinish(finish); !word.empty()) finishes[word] += count;
+  }
+  Head("vllm:request_success_total", "counter", "Generations by how they ended", out);
+  for (const auto& [word, count] : finishes) {
+    Line("vllm:request_success_total", Label("finished_reason", word), std::to_string(count), out);
+  }
+  first_token_seconds_.Print("vllm:time_to_first_token_seconds", "To the first token", out);
+  token_seconds_.Print("vllm:request_time_per_output_token_seconds",
+                       "Between tokens, the mean of each generation", out);
+  waiting_seconds_.Print("vllm:request_queue_time_seconds", "Until a place was free", out);
+  answer_seconds_.Print("vllm:e2e_request_latency_seconds", "To the last token", out);
+  PrintFigures(kLlamaFigures, "model", models, out);
+  Counter("te_embed_success", "Texts embedded", embedded_.n_texts, out);
+  Counter("te_request_success", "Requests for embeddings and rankings that were answered",
+          embedded_.n_requests + reranked_.n_requests, out);
 }
 
 }  // namespace lattice::server

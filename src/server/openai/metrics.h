@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -33,10 +34,13 @@ class Metrics {
   void ObserveRequest(const RequestRecord& record);
   void ObserveGeneration(const engine::GenerationEnd& end);
   void ObserveEmbedding(std::size_t n_texts, std::size_t n_tokens, double seconds);
+  void ObserveRerank(std::size_t n_texts, std::size_t n_tokens, double seconds);
 
   struct Model {
     std::string id;
-    engine::SchedulerMetrics engine;
+    bool loaded = false;
+    std::uint64_t n_loads = 0;
+    std::optional<engine::SchedulerMetrics> engine;  ///< Of generators.
   };
   /// The text format of Prometheus, version 0.0.4.
   std::string Print(std::span<const Model> models) const;
@@ -45,8 +49,17 @@ class Metrics {
   mutable std::mutex mutex_;
   std::map<std::tuple<std::string, std::string, int>, std::uint64_t> requests_;
   std::map<std::string, std::uint64_t> finishes_;
-  Histogram request_seconds_, first_token_seconds_, token_seconds_, embedding_seconds_;
-  std::uint64_t n_texts_ = 0, n_text_tokens_ = 0;
+  /// Names of other servers for the same figures: docs/server.md lists them.
+  void PrintAliases(std::span<const Model> models, std::string& out) const;
+
+  struct TextFigures {
+    std::uint64_t n_texts = 0, n_tokens = 0, n_requests = 0;
+    Histogram seconds;
+    void Add(std::size_t texts, std::size_t tokens, double seconds_taken);
+  };
+  Histogram request_seconds_, first_token_seconds_, token_seconds_, waiting_seconds_,
+      answer_seconds_;
+  TextFigures embedded_, reranked_;
 };
 
 }  // namespace lattice::server

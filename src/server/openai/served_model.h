@@ -10,6 +10,7 @@
 
 #include "chat/chat_prompt.h"
 #include "decoding/grammar_cache.h"
+#include "embed/embedding_model.h"
 #include "engine/generation_defaults.h"
 #include "engine/scheduler.h"
 #include "lattice/embedding.h"
@@ -34,16 +35,18 @@ struct ServedTextModel {
   /// As Scheduler::Submit and metrics.
   std::function<std::optional<engine::Refusal>(engine::GenerationRequest)> submit;
   std::function<engine::SchedulerMetrics()> metrics;
+  std::function<void()> stop;    ///< Scheduler::Stop.
+  std::size_t n_parallel = 0;    ///< Answers made at once.
+  std::shared_ptr<void> engine;  ///< What the functions refer to.
 };
 
-/// An embedding model that requests can name.
+/// An embedding model, or one that scores pairs, that requests can name.
 struct ServedEmbedder {
   std::string id;
   std::vector<std::string> aliases;
   std::int64_t created = 0;
-  std::string name;  ///< As the service knows it.
   EmbeddingModelInfo info;
-  EmbeddingService* service = nullptr;
+  std::shared_ptr<embed::EmbeddingModel> model;
 };
 
 /// Whoever answers a request holds its model until the answer is over.

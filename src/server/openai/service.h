@@ -11,25 +11,21 @@
 
 #include "server/http/api_error.h"
 #include "server/http/exchange.h"
+#include "server/models/model_pool.h"
 #include "server/openai/chat_route.h"
 #include "server/openai/metrics.h"
 #include "server/openai/served_model.h"
 #include "server/openai/worker_pool.h"
+#include "server/rerank/rerank_request.h"
 #include "server/responses/response_store.h"
 
 namespace lattice::server {
-
-/// The models behind a server; the first of a kind answers requests that name none.
-struct ServedModels {
-  std::vector<TextModelPtr> text;
-  std::vector<EmbedderPtr> embedders;
-};
 
 /// The routes of OpenAI's API and what goes with them. `models` and `metrics` outlive it.
 class Service {
  public:
   /// draining  requested once the server is to end: /ready says so.
-  Service(const ServedModels& models, Metrics& metrics, std::stop_token draining);
+  Service(ModelPool& models, Metrics& metrics, std::stop_token draining);
 
   /// An HttpServer::Handler.
   void Handle(std::shared_ptr<Exchange> exchange);
@@ -52,7 +48,12 @@ class Service {
   void Ready(const ExchangePtr& exchange);
   void ListModels(const ExchangePtr& exchange);
   void ShowModel(const ExchangePtr& exchange);
+  void LoadModel(const ExchangePtr& exchange);
+  void UnloadModel(const ExchangePtr& exchange);
   void PrintMetrics(const ExchangePtr& exchange);
+  void ShowProperties(const ExchangePtr& exchange);
+  void ShowVersion(const ExchangePtr& exchange);
+  void Ping(const ExchangePtr& exchange);
   void Chat(const ExchangePtr& exchange);
   void Complete(const ExchangePtr& exchange);
   void Embed(const ExchangePtr& exchange);
@@ -61,12 +62,15 @@ class Service {
   void Respond(const ExchangePtr& exchange);
   void Tokenize(const ExchangePtr& exchange);
   void Detokenize(const ExchangePtr& exchange);
+  void ApplyTemplate(const ExchangePtr& exchange);
+  void Rerank(const ExchangePtr& exchange);
+  void RerankCohere(const ExchangePtr& exchange);
+  void EmbedTexts(const ExchangePtr& exchange);
+  void ShowInfo(const ExchangePtr& exchange);
 
   static const Route* FindRoute(std::string_view path, std::string_view method, bool& known_path);
   /// Of the models that fit a body's "model".
   ApiResult<TextModelPtr> TextModel(const boost::json::object& body) const;
-  ApiResult<EmbedderPtr> Embedder(const boost::json::object& body) const;
-  ApiError UnknownModel(std::string_view kind) const;
   /// Reads a body of chat/completions and renders its prompt.
   ApiResult<PreparedChat> PrepareChat(const boost::json::object& body) const;
   /// Has it answered in the dialect of a route.
@@ -79,14 +83,23 @@ class Service {
   ApiResult<std::string> EmbeddingsJson(const Exchange& exchange);
   ApiResult<std::string> TokensJson(const Exchange& exchange) const;
   ApiResult<std::string> TextJson(const Exchange& exchange) const;
+  ApiResult<std::string> PromptJson(const Exchange& exchange) const;
+  ApiResult<std::string> RerankJson(const Exchange& exchange, RerankDialect dialect);
+  ApiResult<std::string> VectorsJson(const Exchange& exchange);
 
-  const ServedModels& models_;
+  ModelPool& models_;
   Metrics& metrics_;
   const std::stop_token draining_;
   const std::shared_ptr<ResponseStore> responses_;  // answers that are still being made keep it
   WorkerPool request_pool_;                         // reading requests and rendering prompts
-  WorkerPool embedding_pool_;                       // embedding: waits for its turn at the model
+  WorkerPool embedding_pool_;  // embedding, ranking: waits for its turn at the model
 };
+
+/// Without "/v1" in front and slashes behind.
+std::string_view ShortPath(std::string_view path);
+
+/// A body's "model".
+ApiResult<std::optional<std::string>> ModelName(const boost::json::object& body);
 
 /// A seed that nobody chose.
 std::uint64_t RandomSeed();
