@@ -1,9 +1,11 @@
 #include "grammar/expr_pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
+#include "grammar/meet_counters.h"
 #include "grammar/utf8_ranges.h"
 #include "lattice/check.h"
 
@@ -30,6 +32,9 @@ std::uint64_t HashOf(const Node& node, std::span<const ExprId> children,
   }
   return h;
 }
+
+// How deep common beginnings are joined; longer ones stay apart.
+constexpr int kMaxJoinDepth = 200;
 
 std::uint32_t Less(std::uint32_t count) {
   return count == kUnbounded || count == 0 ? count : count - 1;
@@ -126,13 +131,15 @@ ExprId ExprPool::Bytes(std::vector<Edge> out) {
   }
   out.resize(n);
   std::uint16_t depth = 0;
-  bool logic = false;
+  bool logic = false, counter = false;
   for (const Edge& e : out) {
     depth = std::max(depth, nodes_[e.target].depth);
     logic = logic || nodes_[e.target].has_logic;
+    counter = counter || nodes_[e.target].has_counter;
   }
   return Intern({.kind = ExprKind::kBytes,
                  .has_logic = logic,
+                 .has_counter = counter,
                  .depth = static_cast<std::uint16_t>(depth + 1)},
                 {}, out);
 }
@@ -169,6 +176,7 @@ ExprId ExprPool::Concat(ExprId a, ExprId b) {
     b = Intern({.kind = ExprKind::kConcat,
                 .nullable = x.nullable && y.nullable,
                 .has_logic = x.has_logic || y.has_logic,
+                .has_counter = x.has_counter || y.has_counter,
                 .depth = depth,
                 .a = first,
                 .b = b},
@@ -199,6 +207,8 @@ ExprId ExprPool::Join(std::vector<ExprId> parts, bool is_or) {
   }
   if (bytes != neutral) flat.push_back(bytes);
   if (is_or) MergeRepeats(flat);
+  if (!is_or) MeetCounters(*this, flat);
+  JoinBehindHeads(flat, is_or);
   std::ranges::sort(flat);
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
   std::erase(flat, neutral);
@@ -210,6 +220,7 @@ ExprId ExprPool::Join(std::vector<ExprId> parts, bool is_or) {
     const Node& n = nodes_[e];
     node.nullable = is_or ? node.nullable || n.nullable : node.nullable && n.nullable;
     node.has_logic = node.has_logic || n.has_logic;
+    node.has_counter = node.has_counter || n.has_counter;
     node.depth = std::max(node.depth, n.depth);
     if (n.kind == ExprKind::kNot && std::ranges::binary_search(flat, n.a)) return absorbing;
     if (!is_or && e == kEmptyText) {
@@ -261,6 +272,31 @@ void ExprPool::MergeRepeats(std::vector<ExprId>& choices) {
   }
 }
 
+// What begins with the same character does so once, so that the texts of an enum become a tree.
+void ExprPool::JoinBehindHeads(std::vector<ExprId>& parts, bool is_or) {
+  const auto is_headed = [this](ExprId e) {
+    const Node& n = nodes_[e];
+    return n.kind == ExprKind::kConcat && nodes_[n.a].kind == ExprKind::kBytes;
+  };
+  if (parts.size() < 2 || join_depth_ >= kMaxJoinDepth) return;
+  std::vector<ExprId> headed;
+  std::ranges::copy_if(parts, std::back_inserter(headed), is_headed);
+  if (headed.size() < 2) return;
+  std::ranges::stable_sort(headed, {}, [this](ExprId e) { return nodes_[e].a; });
+  std::erase_if(parts, is_headed);
+  ++join_depth_;
+  for (std::size_t i = 0; i < headed.size();) {
+    const ExprId head = nodes_[headed[i]].a;
+    std::vector<ExprId> rests;
+    const std::size_t first = i;
+    for (; i < headed.size() && nodes_[headed[i]].a == head; ++i) {
+      rests.push_back(nodes_[headed[i]].b);
+    }
+    parts.push_back(i == first + 1 ? headed[first] : Concat(head, Join(std::move(rests), is_or)));
+  }
+  --join_depth_;
+}
+
 // The union or intersection of two kBytes: piece by piece between the borders of their ranges.
 ExprId ExprPool::MergeBytes(ExprId a, ExprId b, bool is_or) {
   const std::vector<Edge> x(edges(a).begin(), edges(a).end());
@@ -293,6 +329,7 @@ ExprId ExprPool::Not(ExprId e) {
   return Intern({.kind = ExprKind::kNot,
                  .nullable = !nodes_[e].nullable,
                  .has_logic = true,
+                 .has_counter = nodes_[e].has_counter,
                  .depth = static_cast<std::uint16_t>(nodes_[e].depth + 1),
                  .a = e},
                 {}, {});
@@ -313,6 +350,7 @@ ExprId ExprPool::Repeat(ExprId e, std::uint32_t min, std::uint32_t max) {
   return Intern({.kind = ExprKind::kRepeat,
                  .nullable = min == 0,
                  .has_logic = inner.has_logic,
+                 .has_counter = inner.has_counter || min > 1 || max != kUnbounded,
                  .depth = static_cast<std::uint16_t>(inner.depth + 1),
                  .a = e,
                  .b = 0,
@@ -373,7 +411,7 @@ ExprId ExprPool::DeriveNoConcat(ExprId e, std::uint8_t byte) {
 
 ExprId ExprPool::Clamp(ExprId e, std::uint32_t n_bytes) {
   const Node n = nodes_[e];
-  if (n.has_logic && n.kind != ExprKind::kConcat) return e;
+  if (!n.has_counter || (n.has_logic && n.kind != ExprKind::kConcat)) return e;
   switch (n.kind) {
     case ExprKind::kConcat: {
       std::vector<ExprId> spine;

@@ -46,8 +46,9 @@ class ExprPool {
   };
   struct Node {
     ExprKind kind = ExprKind::kNoText;
-    bool nullable = false;   ///< Matches the empty text.
-    bool has_logic = false;  ///< An And or Not within: may be empty without looking so.
+    bool nullable = false;     ///< Matches the empty text.
+    bool has_logic = false;    ///< An And or Not within: may be empty without looking so.
+    bool has_counter = false;  ///< A repetition with a bound within.
     std::uint16_t depth = 0;
     std::uint32_t a = 0;  ///< First child; or the first of the children or edges.
     std::uint32_t b = 0;  ///< Second child; or the number of children or edges.
@@ -103,6 +104,7 @@ class ExprPool {
   void Rehash(std::size_t n_slots);
   ExprId Join(std::vector<ExprId> parts, bool is_or);
   void MergeRepeats(std::vector<ExprId>& choices);
+  void JoinBehindHeads(std::vector<ExprId>& parts, bool is_or);
   ExprId MergeBytes(ExprId a, ExprId b, bool is_or);
   ExprId DeriveNoConcat(ExprId e, std::uint8_t byte);
 
@@ -114,6 +116,7 @@ class ExprPool {
   std::size_t max_nodes_;
   std::size_t max_depth_;
   bool exhausted_ = false;
+  int join_depth_ = 0;
   std::array<bool, 256> boundaries_{};
 };
 

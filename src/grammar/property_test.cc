@@ -95,6 +95,37 @@ TEST(PropertyTest, RegularExpressionsMatchWhatPcreMatches) {
   EXPECT_GT(n_matching, 300);
 }
 
+TEST(PropertyTest, IntersectionsAndComplementsAreThoseOfTheSets) {
+  int n_matching = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    Random random(seed);
+    GrammarBuilder b;
+    const auto x = ParseRegex(RandomPattern(random, 1), b);
+    const auto y = ParseRegex(RandomPattern(random, 1), b);
+    if (!x || !y) continue;
+    // Counted characters before the same end, too.
+    const auto counted = [&] {
+      const auto min = static_cast<std::uint32_t>(Below(random, 3));
+      const char* const kSets[] = {"[ab]", "[^\"]", "[a-c1\u00e9]|\\\\[nt]", "[^\"]|\\\\[n]"};
+      const Expr one = MustParse(b, kSets[Below(random, 4)]);
+      return b.Concat({b.Repeat(one, min, min + static_cast<std::uint32_t>(Below(random, 5))),
+                       b.Literal("\"")});
+    };
+    const Expr p = counted(), q = counted();
+    const Expr both = b.And({*x, *y}), neither = b.Not(b.Or({*x, *y})), counts = b.And({p, q});
+    for (int i = 0; i < 20; ++i) {
+      const std::string text = RandomText(random), quoted = text + "\"";
+      const bool in_x = b.Matches(*x, text), in_y = b.Matches(*y, text);
+      ASSERT_EQ(b.Matches(both, text), in_x && in_y) << "seed " << seed << ", " << text;
+      ASSERT_EQ(b.Matches(neither, text), !in_x && !in_y) << "seed " << seed << ", " << text;
+      const bool in_counts = b.Matches(p, quoted) && b.Matches(q, quoted);
+      ASSERT_EQ(b.Matches(counts, quoted), in_counts) << "seed " << seed << ", " << quoted;
+      n_matching += in_counts ? 1 : 0;
+    }
+  }
+  EXPECT_GT(n_matching, 100);
+}
+
 // ---- rules, beside a table of all spans ----
 
 struct Piece {

@@ -91,18 +91,47 @@ TerminalMask TerminalMasks::Compute(ExprId e) {
   return mask;
 }
 
-// Whether `e` takes up to n_chars plain characters, one like the other, and nothing else of them.
+// Whether `e` goes along with up to n_chars plain characters, whatever they are, and with no
+// others, and does not end among them.
 bool TerminalMasks::PlainStretch(ExprId e, std::size_t& n_chars) {
   const ExprPool& pool = lexer_.pool();
-  ExprId rest = kEmptyText;
-  if (pool.node(e).kind == ExprKind::kConcat) {
-    rest = pool.node(e).b;
-    e = pool.node(e).a;
+  const std::vector<ExprId> choices =
+      pool.node(e).kind == ExprKind::kOr
+          ? std::vector<ExprId>(pool.children(e).begin(), pool.children(e).end())
+          : std::vector{e};
+  for (const ExprId choice : choices) {
+    ExprId head = choice, rest = kEmptyText;
+    if (pool.node(choice).kind == ExprKind::kConcat) {
+      head = pool.node(choice).a;
+      rest = pool.node(choice).b;
+    }
+    const ExprPool::Node repeat = pool.node(head);
+    if (repeat.kind != ExprKind::kRepeat || repeat.has_logic || !TakesPlainOneByOne(repeat.a)) {
+      continue;
+    }
+    n_chars = repeat.max;
+    // A loop without end takes them all, beside whatever else may be under way.
+    if (repeat.max == kUnbounded &&
+        std::ranges::all_of(choices, [this](ExprId c) { return EndsUnlikePlain(c); })) {
+      return true;
+    }
+    if (choices.size() == 1 && RefusesPlain(rest)) return true;
   }
-  const ExprPool::Node repeat = pool.node(e);
-  if (repeat.kind != ExprKind::kRepeat || repeat.has_logic) return false;
-  n_chars = repeat.max;
-  return TakesPlainOneByOne(repeat.a) && RefusesPlain(rest);
+  return false;
+}
+
+// Whether the last byte of all texts is none of a plain character.
+bool TerminalMasks::EndsUnlikePlain(ExprId e) const {
+  const ExprPool& pool = lexer_.pool();
+  while (pool.node(e).kind == ExprKind::kConcat) e = pool.node(e).b;
+  if (pool.node(e).kind == ExprKind::kOr) {
+    return std::ranges::all_of(pool.children(e), [this](ExprId c) { return EndsUnlikePlain(c); });
+  }
+  return pool.node(e).kind == ExprKind::kBytes &&
+         std::ranges::all_of(pool.edges(e), [](const ExprPool::Edge& edge) {
+           return edge.target == kEmptyText && edge.first == edge.last && edge.last < 0x80 &&
+                  !Vocabulary::IsPlain(edge.first);
+         });
 }
 
 bool TerminalMasks::TakesPlainOneByOne(ExprId item) {

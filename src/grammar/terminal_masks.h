@@ -29,6 +29,7 @@ class TerminalMasks {
   std::shared_ptr<const TerminalMask> Find(LexState state);
   TerminalMask Compute(ExprId e);
   bool PlainStretch(ExprId e, std::size_t& n_chars);
+  bool EndsUnlikePlain(ExprId e) const;
   bool TakesPlainOneByOne(ExprId item);
   bool RefusesPlain(ExprId rest);
   void Walk(const TokenTrie& trie, LexState from, TerminalMask& mask,
