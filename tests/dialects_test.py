@@ -143,10 +143,23 @@ class OpenAiTools(Dialects):
         error = self.post("/v1/chat/completions", body, 400)["error"]
         self.assertEqual(error["param"], "messages[2].tool_call_id")
 
-    def test_what_cannot_be_promised_is_refused(self):
-        for choice in ("required", {"type": "function", "function": {"name": "now"}}):
-            error = self.post("/v1/chat/completions", ask("a", model="hermes", tool_choice=choice), 400)["error"]
-            self.assertEqual(error["param"], "tool_choice")
+    def test_a_call_can_be_required(self):
+        for model in ("hermes", "xml", "llama_calls"):
+            _, brace = self.server.json("/tokenize", {"model": model, "content": "}"})
+            bias = {str(brace["tokens"][0]): 100}  # else this model, which has other plans, would never end
+            for choice, names in (("required", ("weather", "now")),
+                                  ({"type": "function", "function": {"name": "now"}}, ("now",)),
+                                  ({"type": "function", "function": {"name": "weather"}}, ("weather",))):
+                message, finish = self.answer(ask("hello", model=model, tool_choice=choice, logit_bias=bias,
+                                                  enable_thinking=False))
+                (call,) = message["tool_calls"]
+                self.assertIn(call["function"]["name"], names)
+                self.assertEqual((call["function"]["arguments"], message["content"], finish), ("{}", None, "tool_calls"))
+            message, finish = self.answer(ask("hello", model=model, tool_choice="required", max_tokens=5))
+            self.assertEqual(finish, "length")
+        error = self.post("/v1/chat/completions", ask("a", model="hermes", tool_choice={
+            "type": "function", "function": {"name": "other"}}), 400)["error"]
+        self.assertEqual(error["param"], "tool_choice")
 
     def test_thinking_has_a_budget(self):
         body = ask("ponder", model="hermes")
@@ -257,7 +270,7 @@ class Anthropic(Dialects):
 
     def test_errors_are_of_this_dialect(self):
         bad = [{"max_tokens": None}, {"messages": []}, {"messages": [{"role": "system", "content": "a"}]},
-               {"temperature": 3}, {"tool_choice": {"type": "any"}}, {"tool_choice": {"type": "x"}},
+               {"temperature": 3}, {"tool_choice": {"type": "tool", "name": "x"}}, {"tool_choice": {"type": "x"}},
                {"tools": [{"type": "web_search_20250305", "name": "s"}]}, {"unknown": 1}, {"stop_sequences": "a"},
                {"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]}]
         for fields in bad:
@@ -360,12 +373,100 @@ class Responses(Dialects):
     def test_what_is_not_there_is_refused(self):
         for fields in ({"input": None}, {"input": [{"type": "item_reference", "id": "x"}]}, {"background": True},
                        {"tools": [{"type": "web_search"}]}, {"include": ["message.output_text.logprobs"]},
-                       {"text": {"format": {"type": "xml"}}}, {"tool_choice": "required"}, {"unknown": 1},
+                       {"text": {"format": {"type": "xml"}}}, {"tool_choice": "must"}, {"unknown": 1},
                        {"max_output_tokens": 0}, {"reasoning": {"effort": "huge"}},
                        {"input": [{"type": "function_call_output", "call_id": "x", "output": "a"}]},
                        {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}):
             self.assertEqual(set(self.post("/v1/responses", self.body("a", **fields), 400)["error"]),
                              {"message", "type", "param", "code"})
+
+
+class Ollama(Dialects):
+    def body(self, text, **fields):
+        return dict({"model": "hermes:latest", "messages": [{"role": "user", "content": text}], "tools": [WEATHER, NOW],
+                     "options": {"temperature": 0, "num_predict": 200, "num_ctx": 4096}}, **fields)
+
+    def lines(self, path, body):
+        response, content = self.server.ask("POST", path, body)
+        self.assertEqual((response.status, response.getheader("Content-Type")), (200, "application/x-ndjson"), content)
+        lines = [json.loads(line) for line in content.decode().splitlines()]
+        self.assertEqual([line["done"] for line in lines], [False] * (len(lines) - 1) + [True])
+        return lines
+
+    def answer(self, body):
+        whole = self.post("/api/chat", dict(body, stream=False))
+        message = {"role": "assistant", "content": ""}
+        for line in (lines := self.lines("/api/chat", body)):
+            for key in ("content", "thinking"):
+                if key in line["message"]:
+                    message[key] = message.get(key, "") + line["message"][key]
+            message.setdefault("tool_calls", []).extend(line["message"].get("tool_calls", []))
+        for one in (message, whole["message"]):
+            for call in one.get("tool_calls", []):
+                self.assertTrue(call.pop("id"))
+        if not message["tool_calls"]:
+            del message["tool_calls"]
+        self.assertEqual(message, whole["message"])
+        for key in ("done_reason", "prompt_eval_count", "eval_count", "model"):
+            self.assertEqual(lines[-1][key], whole[key])
+        return whole
+
+    def test_chat(self):
+        whole = self.answer(self.body("hello"))
+        self.assertEqual((whole["message"]["content"], whole["done_reason"]), (scripted_model.HERMES["hello"], "stop"))
+        whole = self.answer(self.body("weather"))
+        self.assertEqual(whole["message"]["tool_calls"], [
+            {"function": {"name": "weather", "arguments": {"city": "Paris", "days": 2.5}}}])
+        whole = self.answer(self.body("ponder", think=True))
+        self.assertEqual(whole["message"]["thinking"], "One and two make three.")
+        whole = self.answer(self.body("hello", options={"temperature": 0, "num_predict": 2}))
+        self.assertEqual((whole["done_reason"], whole["eval_count"]), ("length", 2))
+
+    def test_results_need_no_ids(self):
+        body = self.body("weather")
+        message = self.post("/api/chat", dict(body, stream=False))["message"]
+        for call in message["tool_calls"]:
+            del call["id"]
+        body["messages"] += [message, {"role": "tool", "tool_name": "weather", "content": "sunny"}]
+        self.assertEqual(self.answer(body)["message"]["content"], scripted_model.HERMES["after"])
+        body["messages"].append(body["messages"][-1])
+        self.assertIn("messages[3]", self.post("/api/chat", body, 400)["error"])
+
+    def test_generate(self):
+        body = {"model": "hermes", "prompt": "hello", "system": "Be kind.", "options": {"temperature": 0}}
+        whole = self.post("/api/generate", dict(body, stream=False))
+        self.assertEqual(whole["response"], scripted_model.HERMES["hello"])
+        self.assertEqual("".join(line["response"] for line in self.lines("/api/generate", body)), whole["response"])
+        for path, nothing in (("/api/generate", {}), ("/api/chat", {"messages": []})):
+            self.assertEqual(self.post(path, dict(nothing, model="hermes"))["done_reason"], "load")
+
+    def test_embeddings_are_those_of_the_other_route(self):
+        texts = ["one", "two words"]
+        other = self.post("/v1/embeddings", {"model": "bert", "input": texts})
+        answer = self.post("/api/embed", {"model": "bert:latest", "input": texts})
+        self.assertEqual(answer["embeddings"], [d["embedding"] for d in other["data"]])
+        self.assertEqual(answer["prompt_eval_count"], other["usage"]["prompt_tokens"])
+        self.assertEqual(self.post("/api/embeddings", {"model": "bert", "prompt": "one"}),
+                         {"embedding": answer["embeddings"][0]})
+
+    def test_models_are_listed(self):
+        _, tags = self.server.json("/api/tags")
+        self.assertEqual([m["name"] for m in tags["models"]], ["hermes", "xml", "llama_calls", "llama", "bert"])
+        _, running = self.server.json("/api/ps")
+        self.assertIn("hermes", [m["name"] for m in running["models"]])
+        shown = self.post("/api/show", {"model": "hermes"})
+        self.assertEqual(shown["capabilities"], ["completion", "tools", "thinking"])
+        self.assertEqual(self.post("/api/show", {"model": "bert"})["capabilities"], ["embedding"])
+        self.assertIn("version", self.server.json("/api/version")[1])
+
+    def test_errors_are_a_text(self):
+        for path, body, status in (
+                ("/api/chat", self.body("a", model="none"), 404), ("/api/chat", self.body("a", options={"x": 1}), 400),
+                ("/api/chat", self.body("a", options={"mirostat": 1}), 400), ("/api/chat", {"model": "hermes"}, 400),
+                ("/api/chat", self.body("a", images=["x"]), 400), ("/api/chat", self.body("a", unknown=1), 400),
+                ("/api/generate", {"model": "hermes", "prompt": "a", "raw": True}, 400),
+                ("/api/embed", {"model": "bert"}, 400), ("/api/show", {"model": "none"}, 404)):
+            self.assertIsInstance(self.post(path, body, status)["error"], str)
 
 
 if __name__ == "__main__":

@@ -112,6 +112,14 @@ ApiResult<ChatRequest> ReadChatRequest(const boost::json::object& body, std::siz
   ToolFields tools = ReadToolFields(reader, abilities.calls_tools);
   request.conversation.tools = std::move(tools.tools);
   request.parallel_calls = tools.parallel;
+  if (tools.call_grammar) {
+    if (request.generation.structure) {
+      reader.Complain("tool_choice", "cannot go with an answer that is held to a format");
+    }
+    request.must_call = true;
+    request.generation.structure = StructureField{
+        {decoding::GrammarKind::kGbnf, *std::move(tools.call_grammar)}, "tool_choice"};
+  }
   request.thinking_budget = ReadThinkingBudget(reader);
   RefuseUnsupported(reader);
   reader.RefuseOthers({GenerationFieldNames(), StructureFieldNames(), kNames});

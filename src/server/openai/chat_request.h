@@ -19,6 +19,7 @@ struct ChatRequest {
   GenerationFields generation;
   std::optional<std::size_t> n_top_log_probabilities;  ///< Absent: none are asked for.
   bool parallel_calls = true;                          ///< Else an answer ends with its first call.
+  bool must_call = false;                              ///< The answer is held to one call in JSON.
   std::optional<std::size_t> thinking_budget;          ///< Tokens.
 };
 

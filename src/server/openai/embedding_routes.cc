@@ -66,34 +66,41 @@ ApiResult<EmbeddingsRequest> ReadEmbeddingsRequest(const boost::json::object& bo
 
 void Service::Embed(const ExchangePtr& exchange) { Answer(*exchange, EmbeddingsJson(*exchange)); }
 
-ApiResult<std::string> Service::EmbeddingsJson(const Exchange& exchange) {
+ApiResult<EmbeddedTexts> Service::EmbedBody(const Exchange& exchange,
+                                            const boost::json::object& body) {
   const auto start = std::chrono::steady_clock::now();
-  LATTICE_TRY(const boost::json::object body, ParseBody(exchange.request().body));
+  EmbeddedTexts texts;
   LATTICE_TRY(const auto name, ModelName(body));
-  LATTICE_TRY(const EmbedderPtr model, models_.Embedder(name));
-  LATTICE_TRY(EmbeddingsRequest request, ReadEmbeddingsRequest(body, model->info));
+  LATTICE_TRY(texts.model, models_.Embedder(name));
+  LATTICE_TRY(EmbeddingsRequest request, ReadEmbeddingsRequest(body, texts.model->info));
   request.embed.stop = exchange.gone();
-  auto embeddings = model->model->Embed(request.texts, request.embed);
+  auto embeddings = texts.model->model->Embed(request.texts, request.embed);
   if (!embeddings) return FromError(embeddings.error());
   if (!request.truncate) {
     if (auto error = FirstTooLong(embeddings->usage, "input")) return *std::move(error);
   }
+  texts.vectors = *std::move(embeddings);
+  texts.base64 = request.base64;
+  for (const TextUsage& usage : texts.vectors.usage) texts.n_tokens += usage.n_tokens;
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  metrics_.ObserveEmbedding(texts.vectors.size(), texts.n_tokens, time.count());
+  return texts;
+}
 
-  std::size_t n_tokens = 0;
+ApiResult<std::string> Service::EmbeddingsJson(const Exchange& exchange) {
+  LATTICE_TRY(const boost::json::object body, ParseBody(exchange.request().body));
+  LATTICE_TRY(const EmbeddedTexts texts, EmbedBody(exchange, body));
   std::string out = R"({"object":"list","data":[)";
-  for (std::size_t i = 0; i < embeddings->size(); ++i) {
-    n_tokens += embeddings->usage[i].n_tokens;
+  for (std::size_t i = 0; i < texts.vectors.size(); ++i) {
     if (i > 0) out += ',';
     out += R"({"object":"embedding","index":)" + std::to_string(i) + R"(,"embedding":)";
-    AppendVector((*embeddings)[i], request.base64, out);
+    AppendVector(texts.vectors[i], texts.base64, out);
     out += '}';
   }
-  const boost::json::object usage = {{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}};
-  out += "],\"model\":" + boost::json::serialize(boost::json::value(model->id)) +
+  const boost::json::object usage = {{"prompt_tokens", texts.n_tokens},
+                                     {"total_tokens", texts.n_tokens}};
+  return out + "],\"model\":" + boost::json::serialize(boost::json::value(texts.model->id)) +
          ",\"usage\":" + boost::json::serialize(usage) + "}";
-  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  metrics_.ObserveEmbedding(embeddings->size(), n_tokens, time.count());
-  return out;
 }
 
 }  // namespace lattice::server

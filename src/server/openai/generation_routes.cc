@@ -119,14 +119,15 @@ std::optional<ApiError> Service::StartChat(const ExchangePtr& exchange,
                                request.render.enable_thinking.value_or(true)));
   LATTICE_TRY(const auto thinking, ThinkingLimitOf(prepared));
   // An answer that is held to a format has no room for calls.
-  const bool offers_tools = request.conversation.tools.has_value() && !fields.structure;
+  const bool offers_tools =
+      request.conversation.tools.has_value() && (!fields.structure || request.must_call);
   ChatAnswerOptions options;
   options.n_choices = fields.n;
   options.with_log_probabilities = request.n_top_log_probabilities.has_value();
   options.markers = format.markers;
   options.opens_reasoning = prepared.prompt.opens_reasoning;
   if (offers_tools) {
-    options.calls = format.calls;
+    options.calls = request.must_call ? chat::CallForm::kLlama : format.calls;
     options.tools = std::make_shared<chat::OfferedTools>(*request.conversation.tools);
     options.parallel_calls = request.parallel_calls;
   }

@@ -225,7 +225,11 @@ TEST(RequestTest, ToolsAreChecked) {
       {R"("tool_choice":"always")", "tool_choice"},
       {R"("tool_choice":{"type":"function","function":{"name":"f"}})", "tool_choice"}};
   for (const auto& [fields, param] : bad) EXPECT_EQ(BadField(fields), param) << fields;
-  EXPECT_EQ(BadField(tools + R"(,"tool_choice":"required")"), "tool_choice");
+  EXPECT_TRUE(Chat(kHello + "," + tools + R"(,"tool_choice":"required")")->must_call);
+  EXPECT_TRUE(
+      Chat(kHello + "," + tools + R"(,"tool_choice":{"type":"function","function":{"name":"f"}})")
+          ->must_call);
+  EXPECT_EQ(BadField(tools + R"(,"tool_choice":"required","guided_regex":"a")"), "tool_choice");
   EXPECT_EQ(BadField(tools + R"(,"tool_choice":{"type":"function","function":{"name":"g"}})"),
             "tool_choice");
   const auto body = ParseBody("{" + kHello + "," + tools + "}");

@@ -21,7 +21,16 @@
 
 namespace lattice::server {
 
-/// The routes of OpenAI's API and what goes with them. `models` and `metrics` outlive it.
+/// What a request for vectors got.
+struct EmbeddedTexts {
+  EmbedderPtr model;
+  Embeddings vectors;
+  std::size_t n_tokens = 0;
+  bool base64 = false;  ///< It wants them so.
+};
+
+/// The routes of OpenAI's API, of other dialects, and what goes with them. `models` and `metrics`
+/// outlive it.
 class Service {
  public:
   /// draining  requested once the server is to end: /ready says so.
@@ -60,6 +69,14 @@ class Service {
   void Messages(const ExchangePtr& exchange);
   void CountTokens(const ExchangePtr& exchange);
   void Respond(const ExchangePtr& exchange);
+  void OllamaChat(const ExchangePtr& exchange);
+  void OllamaGenerate(const ExchangePtr& exchange);
+  void OllamaEmbed(const ExchangePtr& exchange);
+  void OllamaEmbedOne(const ExchangePtr& exchange);
+  void OllamaTags(const ExchangePtr& exchange);
+  void OllamaPs(const ExchangePtr& exchange);
+  void OllamaVersion(const ExchangePtr& exchange);
+  void OllamaShow(const ExchangePtr& exchange);
   void Tokenize(const ExchangePtr& exchange);
   void Detokenize(const ExchangePtr& exchange);
   void ApplyTemplate(const ExchangePtr& exchange);
@@ -80,6 +97,11 @@ class Service {
   std::optional<ApiError> StartResponse(const ExchangePtr& exchange);
   ApiResult<std::size_t> CountOfTokens(const Exchange& exchange) const;
   std::optional<ApiError> StartCompletion(const ExchangePtr& exchange);
+  std::optional<ApiError> StartOllama(const ExchangePtr& exchange, bool is_chat);
+  ApiResult<std::string> OllamaEmbedJson(const Exchange& exchange, bool of_one);
+  ApiResult<std::string> OllamaShowJson(const Exchange& exchange) const;
+  /// Embeds the texts of a body of /v1/embeddings.
+  ApiResult<EmbeddedTexts> EmbedBody(const Exchange& exchange, const boost::json::object& body);
   ApiResult<std::string> EmbeddingsJson(const Exchange& exchange);
   ApiResult<std::string> TokensJson(const Exchange& exchange) const;
   ApiResult<std::string> TextJson(const Exchange& exchange) const;

@@ -71,20 +71,40 @@ std::optional<std::string> NamedTool(const boost::json::value& choice) {
   return std::string(name->get_string());
 }
 
-void CheckChoice(const boost::json::value& choice, const std::set<std::string>& names,
-                 FieldReader& reader) {
-  if (choice == "auto" || choice == "none") return;
+/// A call of one of the tools: {"name": NAME, "arguments": OBJECT}. Space stands where it is
+/// written here and nowhere else, so that there is no endless run of it. Names need no escapes.
+std::string CallGrammar(const std::set<std::string>& names) {
+  std::string choices;
+  for (const std::string& name : names) choices += (choices.empty() ? "\"" : " | \"") + name + "\"";
+  return "name ::= " + choices + R"(
+root ::= "{\"name\": \"" name "\", \"arguments\": " object "}"
+object ::= "{" (member (", " member)*)? "}"
+member ::= string ": " value
+array ::= "[" (value (", " value)*)? "]"
+value ::= object | array | string | number | "true" | "false" | "null"
+string ::= "\"" char* "\""
+char ::= [^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" hex hex hex hex)
+hex ::= [0-9a-fA-F]
+number ::= "-"? ("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,16})? ([eE] [-+]? [0-9]{1,3})?
+)";
+}
+
+/// The grammar of the calls that a choice wants, if it wants any.
+std::optional<std::string> ReadChoice(const boost::json::value& choice,
+                                      const std::set<std::string>& names, FieldReader& reader) {
+  if (choice == "auto" || choice == "none") return std::nullopt;
   const auto name = NamedTool(choice);
-  if (name && !names.contains(*name)) {
-    return reader.Complain("tool_choice", "names a tool that is not among 'tools'");
+  if (name && names.contains(*name)) return CallGrammar({*name});
+  if (name) {
+    reader.Complain("tool_choice", "names a tool that is not among 'tools'");
+  } else if (choice != "required") {
+    reader.Complain("tool_choice", "must be none, auto, required or name a function");
+  } else if (names.empty()) {
+    reader.Complain("tool_choice", "needs 'tools'");
+  } else {
+    return CallGrammar(names);
   }
-  if (name || choice == "required") {
-    return reader.Complain("tool_choice",
-                           "may only be \"none\" or \"auto\": this server cannot hold a model to a "
-                           "call yet",
-                           "unsupported_parameter");
-  }
-  reader.Complain("tool_choice", "must be none, auto, required or name a function");
+  return std::nullopt;
 }
 
 }  // namespace
@@ -102,7 +122,7 @@ ToolFields ReadToolFields(FieldReader& reader, bool can_call) {
   }
   if (fields.tools) names = CheckTools(*fields.tools, reader);
   const boost::json::value* choice = reader.Find("tool_choice");
-  if (choice != nullptr) CheckChoice(*choice, names, reader);
+  if (choice != nullptr) fields.call_grammar = ReadChoice(*choice, names, reader);
   if (choice != nullptr && *choice == "none") fields.tools.reset();
   if (fields.tools && !can_call) {
     reader.Complain("tools",

@@ -2,6 +2,7 @@
 
 #include <boost/json/array.hpp>
 #include <optional>
+#include <string>
 
 #include "server/openai/field_reader.h"
 
@@ -11,6 +12,8 @@ namespace lattice::server {
 struct ToolFields {
   std::optional<boost::json::array> tools;  ///< Checked; absent: none may be called.
   bool parallel = true;                     ///< More than one call in an answer.
+  /// "required", or a tool's name: the answer is one call in JSON, as this grammar in GBNF says.
+  std::optional<std::string> call_grammar;
 };
 
 /// Reads `tools`, `tool_choice` and `parallel_tool_calls`; complaints are in the reader. With
