@@ -118,7 +118,7 @@ ApiResult<std::string> Service::OllamaEmbedJson(const Exchange& exchange, bool o
   const auto begin = std::chrono::steady_clock::now();
   LATTICE_TRY(const object body, ParseBody(exchange.request().body));
   LATTICE_TRY(const object asked, EmbeddingsBody(body, of_one ? "prompt" : "input"));
-  LATTICE_TRY(const EmbeddedTexts texts, EmbedBody(exchange, asked));
+  LATTICE_TRY(const EmbeddedTexts texts, EmbeddingsOf(exchange, asked));
   std::string out = of_one ? "{\"embedding\":" : "{\"embeddings\":[";
   for (std::size_t i = 0; i < texts.vectors.size(); ++i) {
     if (i > 0) out += ',';

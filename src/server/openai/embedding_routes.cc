@@ -66,8 +66,8 @@ ApiResult<EmbeddingsRequest> ReadEmbeddingsRequest(const boost::json::object& bo
 
 void Service::Embed(const ExchangePtr& exchange) { Answer(*exchange, EmbeddingsJson(*exchange)); }
 
-ApiResult<EmbeddedTexts> Service::EmbedBody(const Exchange& exchange,
-                                            const boost::json::object& body) {
+ApiResult<EmbeddedTexts> Service::EmbeddingsOf(const Exchange& exchange,
+                                               const boost::json::object& body) {
   const auto start = std::chrono::steady_clock::now();
   EmbeddedTexts texts;
   LATTICE_TRY(const auto name, ModelName(body));
@@ -89,7 +89,7 @@ ApiResult<EmbeddedTexts> Service::EmbedBody(const Exchange& exchange,
 
 ApiResult<std::string> Service::EmbeddingsJson(const Exchange& exchange) {
   LATTICE_TRY(const boost::json::object body, ParseBody(exchange.request().body));
-  LATTICE_TRY(const EmbeddedTexts texts, EmbedBody(exchange, body));
+  LATTICE_TRY(const EmbeddedTexts texts, EmbeddingsOf(exchange, body));
   std::string out = R"({"object":"list","data":[)";
   for (std::size_t i = 0; i < texts.vectors.size(); ++i) {
     if (i > 0) out += ',';

@@ -101,7 +101,7 @@ class Service {
   ApiResult<std::string> OllamaEmbedJson(const Exchange& exchange, bool of_one);
   ApiResult<std::string> OllamaShowJson(const Exchange& exchange) const;
   /// Embeds the texts of a body of /v1/embeddings.
-  ApiResult<EmbeddedTexts> EmbedBody(const Exchange& exchange, const boost::json::object& body);
+  ApiResult<EmbeddedTexts> EmbeddingsOf(const Exchange& exchange, const boost::json::object& body);
   ApiResult<std::string> EmbeddingsJson(const Exchange& exchange);
   ApiResult<std::string> TokensJson(const Exchange& exchange) const;
   ApiResult<std::string> TextJson(const Exchange& exchange) const;
