@@ -25,29 +25,34 @@ CharSet PlainChars() {
 
 void TerminalMasks::Clear() {
   masks_.clear();
+  exact_.clear();
   n_bytes_ = 0;
 }
 
 const TerminalMask& TerminalMasks::Of(LexState state) {
-  auto& mask = masks_[state];
-  if (mask == nullptr) {
-    auto found = Find(state);  // may add to masks_
-    return *(masks_[state] = std::move(found));
-  }
-  return *mask;
+  if (const auto at = masks_.find(state); at != masks_.end()) return *at->second;
+  auto found = Find(state);  // may add to masks_
+  return *(masks_[state] = std::move(found));
 }
 
+// Without counters that tokens of so many bytes cannot exhaust, an expression goes along with what
+// it went along with before, and perhaps with longer tokens. If there are none such, nothing has
+// changed.
 std::shared_ptr<const TerminalMask> TerminalMasks::Find(LexState state) {
-  ExprPool& pool = lexer_.pool();
-  const ExprId e =
-      pool.Clamp(lexer_.expr(state), static_cast<std::uint32_t>(vocabulary_.longest()));
-  const LexState clamped = lexer_.StateOf(e);
-  if (clamped != state) {
-    if (const auto at = masks_.find(clamped); at != masks_.end() && at->second != nullptr) {
-      return at->second;
-    }
+  const ExprId whole = lexer_.expr(state);
+  const auto longest = static_cast<std::uint32_t>(vocabulary_.longest());
+  for (const std::uint32_t n_bytes : {12u, 20u, 32u, longest}) {
+    const ExprId e = lexer_.pool().Clamp(whole, n_bytes);
+    auto mask = OfExpr(e);
+    if (e == whole || n_bytes >= longest || mask->longest <= n_bytes) return mask;
   }
-  const std::string key = pool.Key(e, kMaxKeySize);
+  return OfExpr(whole);
+}
+
+std::shared_ptr<const TerminalMask> TerminalMasks::OfExpr(ExprId e) {
+  const LexState state = lexer_.StateOf(e);
+  if (const auto at = exact_.find(state); at != exact_.end()) return at->second;
+  const std::string key = lexer_.pool().Key(e, kMaxKeySize);
   std::shared_ptr<const TerminalMask> mask = key.empty() ? nullptr : vocabulary_.Find(key);
   if (mask == nullptr) {
     mask = std::make_shared<const TerminalMask>(Compute(e));
@@ -55,7 +60,7 @@ std::shared_ptr<const TerminalMask> TerminalMasks::Find(LexState state) {
     if (!key.empty() && !lexer_.error()) vocabulary_.Keep(key, mask);
   }
   n_bytes_ += mask->n_bytes();
-  masks_[clamped] = mask;
+  exact_[state] = mask;
   return mask;
 }
 
@@ -85,6 +90,7 @@ TerminalMask TerminalMasks::Compute(ExprId e) {
     mask.ids = std::move(tokens);
   } else {
     mask.bits = is_plain ? vocabulary_.PlainTokens(n_chars) : TokenBits(vocabulary_.n_words());
+    if (is_plain) mask.longest = vocabulary_.longest();
     for (const TokenId id : tokens) SetBit(mask.bits, id);
   }
   MergeExits(mask);
@@ -174,6 +180,7 @@ void TerminalMasks::Walk(const TokenTrie& trie, LexState from, TerminalMask& mas
       continue;
     }
     path[node.depth] = state;
+    mask.longest = std::max<std::size_t>(mask.longest, node.depth);
     const auto ending = trie.tokens(i);
     tokens.insert(tokens.end(), ending.begin(), ending.end());
     if (lexer_.accepts(state) && node.end > i + 1) mask.exits.push_back(i);

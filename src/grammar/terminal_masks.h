@@ -27,6 +27,7 @@ class TerminalMasks {
 
  private:
   std::shared_ptr<const TerminalMask> Find(LexState state);
+  std::shared_ptr<const TerminalMask> OfExpr(ExprId e);
   TerminalMask Compute(ExprId e);
   bool PlainStretch(ExprId e, std::size_t& n_chars);
   bool EndsUnlikePlain(ExprId e) const;
@@ -42,6 +43,7 @@ class TerminalMasks {
   Lexer& lexer_;
   const Vocabulary& vocabulary_;
   std::unordered_map<LexState, std::shared_ptr<const TerminalMask>> masks_;
+  std::unordered_map<LexState, std::shared_ptr<const TerminalMask>> exact_;  // without Clamp
   std::unordered_map<ExprId, bool> one_by_one_;
   std::size_t n_bytes_ = 0;
 };

@@ -33,6 +33,7 @@ struct TerminalMask {
   /// The nodes where it may end, if something stands below them. Of `plain_trie` or `rest_trie`.
   std::vector<std::uint32_t> exits;
   bool exits_of_rest = false;
+  std::size_t longest = 0;  ///< Of all it goes along with, in bytes, perhaps only in part; or more.
   /// What stands below all exits, if that is not too much.
   std::optional<TokenTrie> below;
 
