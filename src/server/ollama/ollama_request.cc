@@ -173,7 +173,8 @@ ApiResult<array> ReadOllamaMessages(const value& json) {
     }
     message.erase("images");
     if (message.contains("thinking")) {
-      message["reasoning_content"] = message.at("thinking");
+      value thinking = message.at("thinking");  // A new member moves the others.
+      message["reasoning_content"] = std::move(thinking);
       message.erase("thinking");
     }
     if (StringAt(message, "role") == "assistant") {

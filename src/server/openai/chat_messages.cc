@@ -51,7 +51,8 @@ void TidyAnswer(boost::json::object& message) {
     if (value->is_null() || empty) message.erase(key);
   }
   if (!message.contains("reasoning_content") && message.contains("reasoning")) {
-    message["reasoning_content"] = message.at("reasoning");
+    boost::json::value reasoning = message.at("reasoning");  // A new member moves the others.
+    message["reasoning_content"] = std::move(reasoning);
   }
 }
 

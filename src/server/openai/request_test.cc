@@ -210,6 +210,9 @@ TEST(RequestTest, ToolsAreChecked) {
             R"("parameters":{"type":"object","properties":{}}}}])");
   EXPECT_FALSE(Chat(kHello + "," + tools + R"(,"tool_choice":"none")")->conversation.tools);
   EXPECT_FALSE(Chat(kHello + R"(,"tools":[])")->conversation.tools);
+  EXPECT_EQ(BadField(R"("tools":[{"type":"function","function":{"name":"f","description":null,)"
+                     R"("parameters":{"type":"object"}}}])"),
+            "");
   const std::pair<const char*, const char*> bad[] = {
       {R"("tools":{})", "tools"},
       {R"("tools":[1])", "tools[0].type"},

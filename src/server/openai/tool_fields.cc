@@ -32,8 +32,9 @@ std::string CheckTool(boost::json::value& tool, const std::string& where, FieldR
     return {};
   }
   const auto* description = inner.if_contains("description");
-  if (description != nullptr && description->is_null()) inner.erase("description");
-  if (description != nullptr && !description->is_null() && !description->is_string()) {
+  if (description != nullptr && description->is_null()) {
+    inner.erase("description");
+  } else if (description != nullptr && !description->is_string()) {
     reader.Complain(where + ".function.description", "must be a string");
   }
   boost::json::value& parameters = inner["parameters"];
