@@ -130,6 +130,10 @@ void Candidates::KeepAllowed(std::span<const std::uint64_t> allowed) {
     const std::uint64_t word = allowed[begin / 64];
     if (word == UINT64_MAX) continue;
     const std::size_t n = std::min<std::size_t>(64, row_.size() - begin);
+    if (word == 0) {  // most of them, where a grammar decides
+      std::fill_n(row_.begin() + static_cast<std::ptrdiff_t>(begin), n, -kInfinity);
+      continue;
+    }
     for (std::size_t i = 0; i < n; ++i) {
       if ((word >> i & 1) == 0) row_[begin + i] = -kInfinity;
     }
