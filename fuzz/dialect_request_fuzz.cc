@@ -16,17 +16,17 @@ namespace server = lattice::server;
 /// What a dialect's reader lets through is for the reader of chat/completions to judge.
 void Check(const server::ApiResult<boost::json::object>& chat) {
   if (!chat) {
-    LATTICE_CHECK(chat.error().status == 400 && !chat.error().param.empty());
+    LATTICE_CHECK(chat.error().status == 400 && !chat.error().message.empty());
     return;
   }
   const auto request =
       server::ReadChatRequest(*chat, 1000, {.calls_tools = true, .short_call_ids = true});
-  LATTICE_CHECK(request || (request.error().status == 400 && !request.error().param.empty()));
+  LATTICE_CHECK(request || (request.error().status == 400 && !request.error().message.empty()));
 }
 
 }  // namespace
 
-/// Any body of any dialect is a request or an error that names its place.
+/// Any body of any dialect is a request or the client's error.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto body = server::ParseBody({reinterpret_cast<const char*>(data), size});
   if (!body) return 0;
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   store.Put("a", {{{"role", "user"}, {"content", "b"}}});
   auto response = server::ReadResponseRequest(*body, store);
   if (!response) {
-    LATTICE_CHECK(response.error().status == 400 && !response.error().param.empty());
+    LATTICE_CHECK(response.error().status == 400 && !response.error().message.empty());
   } else {
     LATTICE_CHECK(!response->conversation.empty() || response->chat.contains("messages"));
     Check(response->chat);

@@ -111,9 +111,7 @@ void AnswerJob::OnToken(std::size_t choice, const engine::GeneratedToken& token)
 void AnswerJob::OnEnd(std::size_t choice, const engine::GenerationEnd& reported) {
   const std::scoped_lock lock(mutex_);
   engine::GenerationEnd end = reported;
-  if (satisfied_[choice] && end.finish == engine::FinishReason::kCancelled) {
-    end.finish = engine::FinishReason::kStop;
-  }
+  if (satisfied_[choice]) end.finish = engine::FinishReason::kStop;  // It was told to say no more.
   metrics_.ObserveGeneration(end);
   if (over_) return;
   if (choice % plan_.n_per_prompt == 0) {
