@@ -1,0 +1,341 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "lattice/transport.h"
+#include "numeric/random.h"
+
+namespace lattice::transport {
+namespace {
+
+std::vector<float> Cloud(std::size_t n, std::size_t dims, std::uint64_t seed, double offset = 0) {
+  Random random(seed);
+  std::vector<float> x(n * dims);
+  for (float& v : x) v = static_cast<float>(random.Normal() + offset);
+  return x;
+}
+
+std::vector<double> RandomWeights(std::size_t n, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<double> w(n);
+  for (double& v : w) v = random.Uniform() + 0.05;
+  const double sum = std::accumulate(w.begin(), w.end(), 0.0);
+  for (double& v : w) v /= sum;
+  return w;
+}
+
+// The plan, written out from the potentials in f64.
+std::vector<double> PlanOf(const std::vector<double>& cost, const std::vector<double>& a,
+                           const std::vector<double>& b, const Transport& t) {
+  std::vector<double> plan(cost.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      plan[i * b.size() + j] =
+          a[i] * b[j] * std::exp((t.source[i] + t.target[j] - cost[i * b.size() + j]) / t.epsilon);
+    }
+  }
+  return plan;
+}
+
+std::vector<double> SquaredDistances(const std::vector<float>& x, const std::vector<float>& y,
+                                     std::size_t dims) {
+  const std::size_t n = x.size() / dims, m = y.size() / dims;
+  std::vector<double> cost(n * m);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < m; ++j) {
+      for (std::size_t t = 0; t < dims; ++t) {
+        const double d = static_cast<double>(x[i * dims + t]) - y[j * dims + t];
+        cost[i * m + j] += d * d;
+      }
+    }
+  }
+  return cost;
+}
+
+struct Marginals {
+  std::vector<double> rows, columns;
+};
+Marginals MarginalsOf(const std::vector<double>& plan, std::size_t n, std::size_t m) {
+  Marginals out{std::vector<double>(n), std::vector<double>(m)};
+  for (std::size_t i = 0; i < n * m; ++i) {
+    out.rows[i / m] += plan[i];
+    out.columns[i % m] += plan[i];
+  }
+  return out;
+}
+
+double Off(const std::vector<double>& x, const std::vector<double>& y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += std::fabs(x[i] - y[i]);
+  return sum;
+}
+
+TEST(SolveTest, MarginalsAndCostAreThoseOfThePlan) {
+  constexpr std::size_t kDims = 7, kN = 45, kM = 70;
+  const auto x = Cloud(kN, kDims, 1), y = Cloud(kM, kDims, 2, 0.5);
+  const auto a = RandomWeights(kN, 3), b = RandomWeights(kM, 4);
+  SinkhornOptions options;
+  options.tolerance = 1e-5;
+  const auto t =
+      Solve(Cost::Between({x, kDims}, {y, kDims}, Ground::kSquaredEuclidean), a, b, options);
+  ASSERT_TRUE(t.has_value()) << t.error().message;
+  EXPECT_TRUE(t->converged);
+  const auto cost = SquaredDistances(x, y, kDims);
+  const auto plan = PlanOf(cost, a, b, *t);
+  const Marginals m = MarginalsOf(plan, kN, kM);
+  EXPECT_LT(Off(m.rows, a) + Off(m.columns, b), 2.5e-5);
+  double total = 0, entropy = 0;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    total += plan[i] * cost[i];
+    entropy += plan[i] * std::log(plan[i] / (a[i / kM] * b[i % kM]));
+  }
+  EXPECT_NEAR(t->cost, total, 1e-4 * total);
+  EXPECT_NEAR(t->value, total + t->epsilon * entropy, 1e-4 * total);
+  EXPECT_NEAR(t->mass, 1, 2e-5);
+}
+
+TEST(SolveTest, StoredAndStreamedCostsThreadsAndInstructionSetsGiveTheSameBits) {
+  constexpr std::size_t kDims = 33, kN = 150, kM = 97;
+  const auto x = Cloud(kN, kDims, 1), y = Cloud(kM, kDims, 2, 0.3);
+  const Cost cost = Cost::Between({x, kDims}, {y, kDims}, Ground::kSquaredEuclidean);
+  const auto want = Solve(cost, {}, {}, {}, {.n_threads = 1});
+  ASSERT_TRUE(want.has_value());
+  for (const std::size_t n_threads : {2u, 3u}) {
+    const auto got = Solve(cost, {}, {}, {}, {.n_threads = n_threads});
+    EXPECT_EQ(got->target, want->target);
+    EXPECT_EQ(got->cost, want->cost);
+  }
+  const auto scalar = Solve(cost, {}, {}, {}, {.n_threads = 1, .instruction_set = "scalar"});
+  EXPECT_EQ(scalar->target, want->target);
+  EXPECT_EQ(scalar->value, want->value);
+  // Tiles of other sizes add columns in another order: equal but for rounding.
+  const auto streamed = Solve(cost, {}, {}, {}, {.n_threads = 2, .matrix_budget_bytes = 0});
+  EXPECT_EQ(streamed->iterations, want->iterations);
+  EXPECT_NEAR(streamed->cost, want->cost, 1e-6 * want->cost);
+}
+
+TEST(SolveTest, SmallEpsilonApproachesTheExactValue) {
+  constexpr std::size_t kDims = 3, kN = 40, kM = 50;
+  const auto x = Cloud(kN, kDims, 5), y = Cloud(kM, kDims, 6, 1);
+  const auto a = RandomWeights(kN, 7), b = RandomWeights(kM, 8);
+  const Cost cost = Cost::Between({x, kDims}, {y, kDims}, Ground::kSquaredEuclidean);
+  const auto exact = SolveExact(cost, a, b);
+  ASSERT_TRUE(exact.has_value()) << exact.error().message;
+  SinkhornOptions options;
+  options.epsilon = 0.01;
+  options.tolerance = 1e-4;
+  options.max_iterations = 20000;
+  const auto t = Solve(cost, a, b, options);
+  ASSERT_TRUE(t.has_value());
+  EXPECT_TRUE(t->converged);
+  EXPECT_NEAR(t->cost, exact->cost, 0.01 * exact->cost);
+  EXPECT_GE(t->cost, exact->cost * (1 - 1e-3));
+}
+
+TEST(SolveTest, WarmStartNeedsFewIterations) {
+  constexpr std::size_t kDims = 8, kN = 200;
+  const auto x = Cloud(kN, kDims, 1), y = Cloud(kN, kDims, 2, 0.5);
+  const Cost cost = Cost::Between({x, kDims}, {y, kDims}, Ground::kSquaredEuclidean);
+  const auto cold = Solve(cost, {}, {});
+  ASSERT_TRUE(cold->converged);
+  SinkhornOptions options;
+  options.epsilon = cold->epsilon;
+  const auto warm = Solve(cost, {}, {}, options, {}, cold->target);
+  EXPECT_LE(warm->iterations, 2u);
+  EXPECT_TRUE(warm->converged);
+}
+
+TEST(SolveTest, ZeroWeightsAreAsIfThePointsWereNotThere) {
+  constexpr std::size_t kDims = 4, kN = 30, kM = 35;
+  const auto x = Cloud(kN, kDims, 1), y = Cloud(kM, kDims, 2);
+  std::vector<double> a(kN, 1.0), b(kM, 1.0);
+  for (std::size_t i = 20; i < kN; ++i) a[i] = 0;
+  for (std::size_t j = 20; j < kM; ++j) b[j] = 0;
+  SinkhornOptions options;
+  options.epsilon = 0.3;
+  options.tolerance = 1e-6;
+  const auto all =
+      Solve(Cost::Between({x, kDims}, {y, kDims}, Ground::kSquaredEuclidean), a, b, options);
+  const std::vector<float> x1(x.begin(), x.begin() + 20 * kDims),
+      y1(y.begin(), y.begin() + 20 * kDims);
+  const auto some =
+      Solve(Cost::Between({x1, kDims}, {y1, kDims}, Ground::kSquaredEuclidean), {}, {}, options);
+  ASSERT_TRUE(all.has_value() && some.has_value());
+  EXPECT_TRUE(all->converged);
+  EXPECT_NEAR(all->cost, some->cost, 1e-4);
+  EXPECT_NEAR(all->value, some->value, 1e-4);
+  for (const double g : all->target) EXPECT_TRUE(std::isfinite(g));
+}
+
+TEST(SolveTest, FarColumnsAreReachedAtTinyEpsilon) {
+  // From the first stage on, most exponentials are below f32's smallest number.
+  const std::vector<float> x = {0, 1, 2, 3}, y = {100, 101, 102, 103};
+  SinkhornOptions options;
+  options.epsilon = 0.3;
+  options.scaling = 1;
+  options.tolerance = 1e-5;
+  options.max_iterations = 5000;
+  const auto t = Solve(Cost::Between({x, 1}, {y, 1}, Ground::kSquaredEuclidean), {}, {}, options);
+  ASSERT_TRUE(t.has_value());
+  EXPECT_TRUE(t->converged);
+  EXPECT_NEAR(t->cost, 10000, 1);
+}
+
+TEST(SolveTest, UnbalancedSatisfiesItsOptimality) {
+  constexpr std::size_t kDims = 2, kN = 25, kM = 30;
+  const auto x = Cloud(kN, kDims, 1), y = Cloud(kM, kDims, 2, 1);
+  std::vector<double> a = RandomWeights(kN, 3), b = RandomWeights(kM, 4);
+  for (double& v : b) v *= 1.5;
+  SinkhornOptions options;
+  options.epsilon = 0.2;
+  options.source_rho = 1.0;
+  options.target_rho = 2.0;
+  options.tolerance = 1e-5;
+  const auto t =
+      Solve(Cost::Between({x, kDims}, {y, kDims}, Ground::kSquaredEuclidean), a, b, options);
+  ASSERT_TRUE(t.has_value());
+  EXPECT_TRUE(t->converged);
+  const auto plan = PlanOf(SquaredDistances(x, y, kDims), a, b, *t);
+  const Marginals m = MarginalsOf(plan, kN, kM);
+  // log(row / a) = -f / rho at the optimum.
+  for (std::size_t i = 0; i < kN; ++i) {
+    EXPECT_NEAR(std::log(m.rows[i] / a[i]), -t->source[i] / options.source_rho, 1e-4);
+  }
+  for (std::size_t j = 0; j < kM; ++j) {
+    EXPECT_NEAR(std::log(m.columns[j] / b[j]), -t->target[j] / options.target_rho, 1e-4);
+  }
+  const auto kl = [](const std::vector<double>& p, const std::vector<double>& q) {
+    double sum = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) sum += p[i] * std::log(p[i] / q[i]) - p[i] + q[i];
+    return sum;
+  };
+  std::vector<double> product(plan.size());
+  for (std::size_t i = 0; i < plan.size(); ++i) product[i] = a[i / kM] * b[i % kM];
+  const double primal = t->cost + options.epsilon * kl(plan, product) +
+                        options.source_rho * kl(m.rows, a) + options.target_rho * kl(m.columns, b);
+  EXPECT_NEAR(t->value, primal, 1e-4 * primal);
+}
+
+TEST(SolveTest, ThePlanIsExtracted) {
+  constexpr std::size_t kN = 30;
+  std::vector<float> x(kN), y(kN);
+  for (std::size_t i = 0; i < kN; ++i) {
+    x[i] = static_cast<float>(i);
+    y[kN - 1 - i] = static_cast<float>(i) + 0.1f;  // The same points, reversed and moved.
+  }
+  const Cost cost = Cost::Between({x, 1}, {y, 1}, Ground::kSquaredEuclidean);
+  SinkhornOptions options;
+  options.epsilon = 0.1;
+  options.max_iterations = 10000;
+  const auto t = Solve(cost, {}, {}, options);
+  ASSERT_TRUE(t->converged);
+  const auto plan = ExtractPlan(cost, {}, {}, *t, 5e-3, 2);
+  ASSERT_TRUE(plan.has_value());
+  ASSERT_EQ(plan->size(), kN);
+  for (std::size_t i = 0; i < kN; ++i) {
+    EXPECT_EQ((*plan)[i].source, i);
+    EXPECT_EQ((*plan)[i].target, kN - 1 - i);
+    EXPECT_NEAR((*plan)[i].mass, 1.0 / kN, 2e-3);
+  }
+}
+
+TEST(SolveTest, MatrixFunctionAndPointsAgree) {
+  constexpr std::size_t kDims = 5, kN = 40, kM = 33;
+  const auto x = Cloud(kN, kDims, 1), y = Cloud(kM, kDims, 2);
+  const auto distances = SquaredDistances(x, y, kDims);
+  const std::vector<float> matrix(distances.begin(), distances.end());
+  const auto points = Solve(Cost::Between({x, kDims}, {y, kDims}, Ground::kSquaredEuclidean), {},
+                            {}, {.epsilon = 0.5, .tolerance = 1e-6});
+  for (const std::size_t budget : {std::size_t{0}, std::size_t{1} << 20}) {
+    const auto dense = Solve(Cost::Matrix(matrix, kN, kM), {}, {},
+                             {.epsilon = 0.5, .tolerance = 1e-6}, {.matrix_budget_bytes = budget});
+    const auto called = Solve(
+        Cost::Function([&](std::size_t i, std::size_t j) { return matrix[i * kM + j]; }, kN, kM),
+        {}, {}, {.epsilon = 0.5, .tolerance = 1e-6}, {.matrix_budget_bytes = budget});
+    EXPECT_NEAR(dense->value, points->value, 1e-4);
+    EXPECT_NEAR(called->value, dense->value, 1e-6);
+  }
+}
+
+TEST(SolveTest, WhatIsWrongIsRefused) {
+  const std::vector<float> x = {0, 1, 2}, bad = {0, NAN, 2};
+  const auto cost = Cost::Between({x, 1}, {x, 1}, Ground::kSquaredEuclidean);
+  const auto code = [](const auto& result) { return result.error().code; };
+  EXPECT_EQ(code(Solve(Cost::Between({bad, 1}, {x, 1}, Ground::kCosine), {}, {})),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(Solve(cost, std::vector<double>{1, -1, 1}, {})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(Solve(cost, std::vector<double>{0, 0, 0}, {})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(Solve(cost, std::vector<double>{1, 1}, {})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(Solve(Cost::Between({{}, 1}, {x, 1}, Ground::kCosine), {}, {})),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(Solve(Cost::Between({x, 1}, {x, 3}, Ground::kCosine), {}, {})),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(Solve(cost, {}, {}, {.epsilon = -1})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(Solve(Cost::Matrix(x, 2, 2), {}, {})), ErrorCode::kInvalidArgument);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(code(Solve(cost, {}, {}, {}, {.stop = stop.get_token()})), ErrorCode::kCancelled);
+  const auto nan = Cost::Function([](std::size_t, std::size_t) { return NAN; }, 3, 3);
+  EXPECT_EQ(code(Solve(nan, {}, {}, {}, {.matrix_budget_bytes = 0})), ErrorCode::kInvalidArgument);
+}
+
+TEST(SolveTest, AllPointsTheSameCostNothing) {
+  const std::vector<float> x(12, 3.0f);
+  const auto t = Solve(Cost::Between({x, 3}, {x, 3}, Ground::kSquaredEuclidean), {}, {});
+  ASSERT_TRUE(t.has_value());
+  EXPECT_TRUE(t->converged);
+  EXPECT_NEAR(t->cost, 0, 1e-9);
+}
+
+TEST(SolveExactTest, AssignmentsAreThoseOfAllPermutations) {
+  constexpr std::size_t kN = 6;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const auto x = Cloud(kN, 2, seed), y = Cloud(kN, 2, seed + 100);
+    const auto d = SquaredDistances(x, y, 2);
+    std::vector<std::size_t> to(kN);
+    std::iota(to.begin(), to.end(), std::size_t{0});
+    double least = std::numeric_limits<double>::infinity();
+    do {
+      double sum = 0;
+      for (std::size_t i = 0; i < kN; ++i) sum += d[i * kN + to[i]] / kN;
+      least = std::min(least, sum);
+    } while (std::ranges::next_permutation(to).found);
+    const auto exact = SolveExact(Cost::Between({x, 2}, {y, 2}, Ground::kSquaredEuclidean), {}, {});
+    ASSERT_TRUE(exact.has_value());
+    EXPECT_NEAR(exact->cost, least, 1e-6 * least) << "seed " << seed;
+  }
+}
+
+TEST(SolveExactTest, PricesProveThatThePlanIsOptimal) {
+  constexpr std::size_t kN = 35, kM = 50;
+  const auto x = Cloud(kN, 3, 1), y = Cloud(kM, 3, 2);
+  const auto a = RandomWeights(kN, 3), b = RandomWeights(kM, 4);
+  const auto exact = SolveExact(Cost::Between({x, 3}, {y, 3}, Ground::kSquaredEuclidean), a, b);
+  ASSERT_TRUE(exact.has_value());
+  const auto d = SquaredDistances(x, y, 3);
+  double dual = 0;
+  for (std::size_t i = 0; i < kN; ++i) dual += a[i] * exact->source[i];
+  for (std::size_t j = 0; j < kM; ++j) dual += b[j] * exact->target[j];
+  EXPECT_NEAR(dual, exact->cost, 1e-5);
+  for (std::size_t i = 0; i < kN * kM; ++i) {
+    EXPECT_LE(exact->source[i / kM] + exact->target[i % kM], d[i] + 1e-4);
+  }
+  std::vector<double> rows(kN), columns(kM);
+  for (const PlanEntry& e : exact->plan) {
+    rows[e.source] += e.mass;
+    columns[e.target] += e.mass;
+  }
+  EXPECT_LT(Off(rows, a) + Off(columns, b), 1e-12);
+}
+
+TEST(SolveExactTest, TooManyPairsAreRefused) {
+  const auto huge = Cost::Function([](std::size_t, std::size_t) { return 0.0f; }, 2000, 2000);
+  EXPECT_EQ(SolveExact(huge, {}, {}).error().code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace lattice::transport
