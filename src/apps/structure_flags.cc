@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <utility>
 
+#include "apps/number_flags.h"
 #include "base/files.h"
 
 namespace lattice::apps {
 namespace {
 
+constexpr std::size_t kMaxSpace = 1000;
 constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
 
 }  // namespace
@@ -22,6 +24,9 @@ void DeclareStructureFlags(CLI::App& arguments, StructureFlags& flags) {
   schema->type_name("FILE")->excludes(grammar)->excludes(regex);
   grammar->type_name("FILE")->excludes(regex);
   regex->type_name("R");
+  AddCount(arguments, "--schema-space", flags.schema_space,
+           "White space that may stand between the parts of JSON, in characters", {0, kMaxSpace})
+      ->needs(schema);
 }
 
 Result<std::optional<decoding::GrammarText>> ReadStructure(const StructureFlags& flags) {
@@ -31,6 +36,7 @@ Result<std::optional<decoding::GrammarText>> ReadStructure(const StructureFlags&
   if (!file.empty()) {
     text.kind = flags.schema.empty() ? GrammarKind::kGbnf : GrammarKind::kJsonSchema;
     LATTICE_TRY(text.text, ReadFile(file, kMaxFileBytes));
+    text.max_whitespace = flags.schema_space;
   } else if (flags.regex.empty()) {
     return std::optional<decoding::GrammarText>();
   }

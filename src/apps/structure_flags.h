@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,14 +15,15 @@
 
 namespace lattice::apps {
 
-/// What an answer is to be held to; at most one of them.
+/// What an answer is to be held to; at most one form.
 struct StructureFlags {
   std::string schema;   ///< A file.
   std::string grammar;  ///< A file.
   std::string regex;
+  std::uint32_t schema_space = 0;
 };
 
-/// Adds --schema, --grammar and --regex.
+/// Adds --schema, --schema-space, --grammar and --regex.
 void DeclareStructureFlags(CLI::App& arguments, StructureFlags& flags);
 
 /// Reads the file and checks what it says, before a model is loaded for it. Absent: any text.

@@ -41,7 +41,7 @@ Result<std::shared_ptr<const grammar::Grammar>> CompileGrammar(const GrammarText
     case GrammarKind::kJsonSchema:
       break;
   }
-  return Error{ErrorCode::kUnsupported, "JSON Schema"};
+  return Error{ErrorCode::kUnsupported, "JSON Schemas are not compiled yet"};
 }
 
 std::shared_ptr<const grammar::Vocabulary> MakeVocabulary(const tokenizers::Tokenizer& tokenizer,

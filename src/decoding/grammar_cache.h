@@ -28,6 +28,7 @@ enum class GrammarKind {
 struct GrammarText {
   GrammarKind kind = GrammarKind::kRegex;
   std::string text;
+  std::uint32_t max_whitespace = 0;  ///< Of JSON: characters at each place where some may stand.
   friend auto operator<=>(const GrammarText&, const GrammarText&) = default;
 };
 

@@ -11,6 +11,7 @@ using decoding::GrammarKind;
 using decoding::GrammarText;
 
 constexpr std::size_t kMaxChoices = 10'000;
+constexpr std::int64_t kMaxWhitespace = 1000;
 constexpr std::string_view kNames[] = {"response_format", "grammar",           "json_schema",
                                        "guided_json",     "guided_regex",      "guided_choice",
                                        "guided_grammar",  "structured_outputs"};
@@ -65,16 +66,17 @@ std::optional<GrammarText> ReadOne(FieldReader& reader, std::string_view key,
 
 std::optional<GrammarText> ReadOutputs(FieldReader& reader, const boost::json::object& object) {
   static constexpr std::string_view kKnown[] = {"json",    "regex",       "choice",
-                                                "grammar", "json_object", "disable_any_whitespace"};
+                                                "grammar", "json_object", "max_whitespace"};
   FieldReader inner(object);
   std::optional<GrammarText> found;
   if (inner.Bool("json_object").value_or(false)) found = AnyObject();
-  (void)inner.Bool("disable_any_whitespace");  // never any
   for (const char* kind : {"json", "regex", "choice", "grammar"}) {
     auto one = ReadOne(inner, kind, kind);
     if (one && found) inner.Complain(kind, "cannot go with another one");
     if (one) found = std::move(one);
   }
+  const auto space = inner.Int("max_whitespace", 0, kMaxWhitespace);
+  if (found && space) found->max_whitespace = static_cast<std::uint32_t>(*space);
   inner.RefuseOthers({kKnown});
   if (!inner.ok()) {
     reader.Complain("structured_outputs." + inner.error().param, "is not what it should be",
