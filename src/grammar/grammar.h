@@ -121,6 +121,8 @@ class GrammarBuilder {
   Expr And(std::span<const Expr> all);  ///< Texts that all match; AnyText() when empty.
   Expr And(std::initializer_list<Expr> all) { return And(Span(all)); }
   Expr Not(Expr e);  ///< All byte sequences that e does not match.
+  /// "Any string but these names" is best said so: the mask is that of any string, changed along
+  /// the names alone, where a tree of the names with ways out of it is walked with all tokens.
   Expr Minus(Expr e, Expr without) { return And({e, Not(without)}); }
   Expr Repeat(Expr e, std::uint32_t min, std::uint32_t max);  ///< max may be kNoLimit.
   Expr Optional(Expr e) { return Repeat(e, 0, 1); }
