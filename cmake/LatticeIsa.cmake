@@ -35,7 +35,7 @@ function(lattice_kernel_variants target)
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
                            $<$<NOT:$<CONFIG:Debug>>:-O3>)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${obj}>)
-    if(LATTICE_BUILD_TESTS AND NOT isa STREQUAL "scalar" AND NOT isa STREQUAL "neon")
+    if(LATTICE_BUILD_TESTS AND LATTICE_UNIT_TESTS AND NOT isa STREQUAL "scalar" AND NOT isa STREQUAL "neon")
       add_test(NAME no_weak_symbols.${obj}
         COMMAND ${PROJECT_SOURCE_DIR}/tools/check_isa_object.sh ${CMAKE_NM}
                 $<TARGET_OBJECTS:${obj}>)

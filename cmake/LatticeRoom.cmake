@@ -6,6 +6,7 @@
 #     DEPS    base numeric              # rooms
 #     LIBS    Boost::json               # third-party targets
 #     TESTS   safetensors_test.cc       # one program each, linked with TEST_DEPS too
+#     MODEL_TESTS real_gguf_test.cc     # the same for tests of real models: the release run has only these
 #     TEST_DEPS kernels_cpu
 #     BENCHES safetensors_bench.cc)
 add_library(lattice_options INTERFACE)
@@ -22,7 +23,7 @@ target_compile_definitions(lattice_options INTERFACE
 target_link_libraries(lattice_options INTERFACE Threads::Threads)
 
 function(lattice_room name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;BENCHES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;LIBS;TESTS;MODEL_TESTS;TEST_DEPS;BENCHES" ${ARGN})
   add_library(lattice_${name} STATIC ${arg_SOURCES})
   target_link_libraries(lattice_${name} PUBLIC lattice_options ${arg_LIBS})
   foreach(dep IN LISTS arg_DEPS)
@@ -32,7 +33,10 @@ function(lattice_room name)
   install(TARGETS lattice_${name} EXPORT lattice_targets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/lattice)
   if(LATTICE_BUILD_TESTS)
-    foreach(src IN LISTS arg_TESTS)
+    if(NOT LATTICE_UNIT_TESTS)
+      set(arg_TESTS "")
+    endif()
+    foreach(src IN LISTS arg_TESTS arg_MODEL_TESTS)
       lattice_test(${name} ${src} ${arg_TEST_DEPS})
     endforeach()
   endif()
@@ -57,6 +61,10 @@ function(lattice_test room src)
   foreach(dep IN LISTS ARGN)
     target_link_libraries(${test} PRIVATE lattice_${dep})
   endforeach()
+  # Half of the compiler's time under sanitizers goes into optimising the tests' own code.
+  if(NOT CMAKE_CROSSCOMPILING)
+    target_compile_options(${test} PRIVATE $<$<CONFIG:Debug>:-O0>)
+  endif()
   target_compile_definitions(${test} PRIVATE
     LATTICE_FIXTURES="${PROJECT_SOURCE_DIR}/tests/fixtures"
     LATTICE_REFERENCE_FIXTURES="${LATTICE_REFERENCE_FIXTURES}"

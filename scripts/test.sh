@@ -1,6 +1,6 @@
 #!/bin/bash
-# Everything that the tests need, and then the tests: the dev preset (g++, AddressSanitizer, UBSan) for unit
-# tests and fuzz replays, and the release preset for all of them again and the real models.
+# Everything that the tests need, and then the tests: the dev preset (g++, AddressSanitizer, UBSan) for all of
+# them, and the release preset for those of the program and of real models.
 #
 # Usage: scripts/test.sh [--yes] [--fast] [--reference-fixtures DIR]
 #   --yes                     install packages without asking
@@ -42,20 +42,20 @@ packages=$(build_packages)  # alone, so that its failure ends the script
 install_packages $packages $(test_packages)
 jobs=$(build_jobs)
 
-# run_preset PRESET MODELS: builds all of it and runs all of its tests.
+# run_preset PRESET UNIT_TESTS MODELS: builds all of it and runs its tests.
 run_preset() {
   say "preset $1: building with $jobs jobs"
-  cmake --preset "$1" -DLATTICE_BUILD_TESTS=ON -DLATTICE_REFERENCE_FIXTURES="$reference" \
-    -DLATTICE_TEST_MODELS="$2" >/dev/null
+  cmake --preset "$1" -DLATTICE_BUILD_TESTS=ON -DLATTICE_UNIT_TESTS="$2" \
+    -DLATTICE_REFERENCE_FIXTURES="$reference" -DLATTICE_TEST_MODELS="$3" >/dev/null
   cmake --build "build/$1" -j "$jobs"
   say "preset $1: testing"
   ctest --test-dir "build/$1" --output-on-failure -j "$jobs"
 }
 
-run_preset dev ""
+run_preset dev ON ""
 [ "$fast" = 0 ] || exit 0
 say "preset release: building the program that fetches models"
-cmake --preset release -DLATTICE_BUILD_TESTS=ON -DLATTICE_BUILD_BENCHMARKS=ON >/dev/null
+cmake --preset release -DLATTICE_BUILD_TESTS=ON -DLATTICE_UNIT_TESTS=OFF -DLATTICE_BUILD_BENCHMARKS=ON >/dev/null
 cmake --build build/release --target lattice_program -j "$jobs"
 scripts/fetch_test_models.sh build/release/bin/lattice "$reference"
-run_preset release "$PWD/build/test-models"
+run_preset release OFF "$PWD/build/test-models"
