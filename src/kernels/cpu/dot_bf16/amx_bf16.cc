@@ -1,24 +1,39 @@
 #include "kernels/cpu/dot_bf16/variants.h"
 #include "kernels/cpu/simd/amx_tiles.inl"
+#include "kernels/cpu/simd/vec_avx512.inl"
+// Vec comes first.
+#include "kernels/cpu/simd/transpose_avx512.inl"
 
 namespace lattice::kernels {
 namespace {
 
-// Weights are the left operand: sixteen rows where they lie, 32 inputs of each. Rows of x are the
-// right one, as DotBf16Args::x_row says. A pass has two tiles of weights by two of x.
+// Weights are the left operand: sixteen rows, 32 inputs of each. Rows of x are the right one, as
+// DotBf16Args::x says. A pass has two tiles of weights by two of x.
 constexpr std::size_t kStep = 32;
 constexpr std::size_t kAheadBytes = 1024;
 
-// Up to sixteen rows of weights. They are loaded in place when they lie evenly spaced.
+// Up to sixteen rows of weights where they lie. They are loaded in place when they lie evenly
+// spaced.
 struct WeightRows {
   const std::byte* const* rows = nullptr;
   std::size_t n = 0;
+  std::size_t output = 0;     // the first one's
   std::ptrdiff_t stride = 0;  // 0: uneven
 };
+
+// Up to sixteen rows of weights, packed: tile after tile, so that a tile's rows do not meet in the
+// same sets of a cache.
+struct WeightTiles {
+  const std::uint16_t* tiles = nullptr;
+  std::size_t n = 0;
+  std::size_t output = 0;
+};
+constexpr std::size_t kTileWords = kTileRows * kStep;
 
 WeightRows RowsAt(const DotBf16Args& a, std::size_t j) {
   WeightRows w;
   w.rows = a.w + j;
+  w.output = j;
   w.n = a.n - j < kTileRows ? a.n - j : kTileRows;
   w.stride = w.n > 1 ? w.rows[1] - w.rows[0] : static_cast<std::ptrdiff_t>(kTileBytes);
   for (std::size_t i = 1; i < w.n; ++i) {
@@ -34,7 +49,13 @@ struct InputRun {
   std::size_t n = 0;
 };
 
-InputRun RunAt(const DotBf16Args& a, std::size_t i) {
+WeightTiles TilesAt(const DotBf16ManyArgs& a, std::size_t j) {
+  return {a.w + j / kTileRows * DotBf16LaneSteps(a.k) * kTileWords,
+          a.n - j < kTileRows ? a.n - j : kTileRows, j};
+}
+
+template <typename Args>
+InputRun RunAt(const Args& a, std::size_t i) {
   const std::size_t row = a.x_row + i, in_group = row % kDotBf16Group;
   InputRun run;
   run.x = a.x + (row - in_group) * a.x_stride + 2 * in_group;
@@ -51,9 +72,11 @@ inline void Collect(const WeightRows& w, std::size_t at, std::size_t n_bytes, st
   }
 }
 
+// The inputs from t on that exist, at most kStep.
 template <int kTile>
-[[gnu::always_inline]] inline void LoadWeights(const WeightRows& w, std::size_t at,
-                                               std::size_t n_bytes, std::byte* scratch) {
+[[gnu::always_inline]] inline void LoadWeights(const WeightRows& w, std::size_t t, std::size_t k,
+                                               std::byte* scratch) {
+  const std::size_t at = 2 * t, n_bytes = k - t < kStep ? 2 * (k - t) : kTileBytes;
   if (w.stride != 0 && n_bytes == kTileBytes) {
     LoadTile<kTile>(w.rows[0] + at, static_cast<std::size_t>(w.stride));
     return;
@@ -62,61 +85,39 @@ template <int kTile>
   LoadTile<kTile>(scratch, kTileBytes);
 }
 
-inline void PrefetchRows(const WeightRows& w, std::size_t at) {
-  for (std::size_t i = 0; i < w.n; ++i) {
-    _mm_prefetch(reinterpret_cast<const char*>(w.rows[i] + at + kAheadBytes), _MM_HINT_T0);
-  }
+template <int kTile>
+[[gnu::always_inline]] inline void LoadWeights(const WeightTiles& w, std::size_t t,
+                                               std::size_t /*k*/, std::byte* /*scratch*/) {
+  LoadTile<kTile>(w.tiles + t * kTileRows, kTileBytes);
 }
 
-// v[i] lane j <-> v[j] lane i.
-inline void Transpose(__m512 (&v)[16]) {
-  __m512 t[16];
-  for (std::size_t i = 0; i < 16; i += 4) {
-    const __m512 a = _mm512_unpacklo_ps(v[i], v[i + 1]), b = _mm512_unpackhi_ps(v[i], v[i + 1]);
-    const __m512 c = _mm512_unpacklo_ps(v[i + 2], v[i + 3]);
-    const __m512 d = _mm512_unpackhi_ps(v[i + 2], v[i + 3]);
-    const auto pairs = [](__m512 p, __m512 q, bool high) {
-      const __m512d x = _mm512_castps_pd(p), y = _mm512_castps_pd(q);
-      return _mm512_castpd_ps(high ? _mm512_unpackhi_pd(x, y) : _mm512_unpacklo_pd(x, y));
-    };
-    t[i] = pairs(a, c, false);
-    t[i + 1] = pairs(a, c, true);
-    t[i + 2] = pairs(b, d, false);
-    t[i + 3] = pairs(b, d, true);
-  }
-  // t[4 q + r] holds columns r, 4 + r, 8 + r, 12 + r of rows 4 q to 4 q + 3, one in each quarter.
-  for (std::size_t r = 0; r < 4; ++r) {
-    const __m512 low02 = _mm512_shuffle_f32x4(t[r], t[4 + r], 0x88);
-    const __m512 low13 = _mm512_shuffle_f32x4(t[r], t[4 + r], 0xDD);
-    const __m512 high02 = _mm512_shuffle_f32x4(t[8 + r], t[12 + r], 0x88);
-    const __m512 high13 = _mm512_shuffle_f32x4(t[8 + r], t[12 + r], 0xDD);
-    v[r] = _mm512_shuffle_f32x4(low02, high02, 0x88);
-    v[8 + r] = _mm512_shuffle_f32x4(low02, high02, 0xDD);
-    v[4 + r] = _mm512_shuffle_f32x4(low13, high13, 0x88);
-    v[12 + r] = _mm512_shuffle_f32x4(low13, high13, 0xDD);
+inline void Prefetch(const WeightRows& w, std::size_t t) {
+  for (std::size_t i = 0; i < w.n; ++i) {
+    _mm_prefetch(reinterpret_cast<const char*>(w.rows[i] + 2 * t + kAheadBytes), _MM_HINT_T0);
   }
 }
+inline void Prefetch(const WeightTiles& /*w*/, std::size_t /*t*/) {}
 
 // sums [w.n][16]: output j of row i is sums[j][i].
-template <int kTile>
-[[gnu::always_inline]] inline void Finish(const DotBf16Args& a, const WeightRows& w,
-                                          const InputRun& run) {
+template <int kTile, typename Args, typename Weights>
+[[gnu::always_inline]] inline void Finish(const Args& a, const Weights& w, const InputRun& run) {
   alignas(64) float sums[kTileRows][16];
   StoreTile<kTile>(sums, kTileBytes);
   __m512 v[16];
   for (std::size_t j = 0; j < 16; ++j) v[j] = _mm512_load_ps(sums[j < w.n ? j : 0]);
   Transpose(v);
   const auto exists = static_cast<__mmask16>((1u << w.n) - 1u);
-  const auto j = static_cast<std::size_t>(w.rows - a.w);
   alignas(64) float outputs[16][16];
   for (std::size_t i = 0; i < 16; ++i) _mm512_store_ps(outputs[i], v[i]);
   for (std::size_t i = 0; i < run.n; ++i) {
-    _mm512_mask_storeu_ps(a.y + (run.row + i) * a.y_stride + j, exists, _mm512_load_ps(outputs[i]));
+    _mm512_mask_storeu_ps(a.y + (run.row + i) * a.y_stride + w.output, exists,
+                          _mm512_load_ps(outputs[i]));
   }
 }
 
 // Tiles 0 to 3 are sums (two of weights by two of x), 4 and 5 rows of x, 6 and 7 weights.
-TileConfig ConfigFor(const WeightRows (&w)[2], const InputRun (&runs)[2]) {
+template <typename Weights>
+TileConfig ConfigFor(const Weights (&w)[2], const InputRun (&runs)[2]) {
   TileConfig config;
   const auto set = [&config](std::size_t tile, std::size_t rows, std::size_t row_bytes) {
     const bool used = rows != 0 && row_bytes != 0;
@@ -131,20 +132,19 @@ TileConfig ConfigFor(const WeightRows (&w)[2], const InputRun (&runs)[2]) {
   return config;
 }
 
-template <bool kTwoWeights, bool kTwoRuns>
-void Pass(const DotBf16Args& a, const WeightRows (&w)[2], const InputRun (&runs)[2]) {
+template <bool kTwoWeights, bool kTwoRuns, typename Args, typename Weights>
+void Pass(const Args& a, const Weights (&w)[2], const InputRun (&runs)[2]) {
   alignas(64) std::byte scratch[2][kTileRows * kTileBytes];
   ZeroTile<0>();
   if constexpr (kTwoRuns) ZeroTile<1>();
   if constexpr (kTwoWeights) ZeroTile<2>();
   if constexpr (kTwoWeights && kTwoRuns) ZeroTile<3>();
   for (std::size_t t = 0; t < a.k; t += kStep) {
-    const std::size_t n_bytes = a.k - t < kStep ? 2 * (a.k - t) : kTileBytes;
     if constexpr (!kTwoRuns) {
-      PrefetchRows(w[0], 2 * t);
-      if constexpr (kTwoWeights) PrefetchRows(w[1], 2 * t);
+      Prefetch(w[0], t);
+      if constexpr (kTwoWeights) Prefetch(w[1], t);
     }
-    LoadWeights<6>(w[0], 2 * t, n_bytes, scratch[0]);
+    LoadWeights<6>(w[0], t, a.k, scratch[0]);
     LoadTile<4>(runs[0].x + t * kDotBf16Group, kTileBytes);
     DotBf16::Run<0, 6, 4>();
     if constexpr (kTwoRuns) {
@@ -152,7 +152,7 @@ void Pass(const DotBf16Args& a, const WeightRows (&w)[2], const InputRun (&runs)
       DotBf16::Run<1, 6, 5>();
     }
     if constexpr (kTwoWeights) {
-      LoadWeights<7>(w[1], 2 * t, n_bytes, scratch[1]);
+      LoadWeights<7>(w[1], t, a.k, scratch[1]);
       DotBf16::Run<2, 7, 4>();
       if constexpr (kTwoRuns) DotBf16::Run<3, 7, 5>();
     }
@@ -163,9 +163,9 @@ void Pass(const DotBf16Args& a, const WeightRows (&w)[2], const InputRun (&runs)
   if constexpr (kTwoWeights && kTwoRuns) Finish<3>(a, w[1], runs[1]);
 }
 
-}  // namespace
-
-void DotBf16Amx(const DotBf16Args& a) {
+// `at` says where the weights of outputs from j on are.
+template <typename Args, typename WeightsAt>
+void Run(const Args& a, WeightsAt at) {
   for (std::size_t i = 0; i < a.m;) {
     InputRun runs[2] = {RunAt(a, i), {}};
     i += runs[0].n;
@@ -174,11 +174,11 @@ void DotBf16Amx(const DotBf16Args& a) {
       i += runs[1].n;
     }
     for (std::size_t j = 0; j < a.n; j += 2 * kTileRows) {
-      const WeightRows w[2] = {RowsAt(a, j),
-                               j + kTileRows < a.n ? RowsAt(a, j + kTileRows) : WeightRows{}};
+      const bool two = j + kTileRows < a.n;
+      const decltype(at(a, j)) w[2] = {at(a, j), two ? at(a, j + kTileRows) : decltype(at(a, j)){}};
       Configure(ConfigFor(w, runs));
       const bool two_runs = runs[1].n != 0;
-      if (w[1].n != 0) {
+      if (two) {
         two_runs ? Pass<true, true>(a, w, runs) : Pass<true, false>(a, w, runs);
       } else {
         two_runs ? Pass<false, true>(a, w, runs) : Pass<false, false>(a, w, runs);
@@ -187,5 +187,28 @@ void DotBf16Amx(const DotBf16Args& a) {
   }
   ReleaseTiles();
 }
+
+// [n / 16][DotBf16LaneSteps(k)][16][32], zeros where weights do not exist.
+void PackTiles(const std::byte* const* rows, std::size_t n, std::size_t k, std::uint16_t* out) {
+  for (std::size_t first = 0; first < n; first += kTileRows) {
+    for (std::size_t t = 0; t < k; t += kStep) {
+      const std::size_t left = k - t < kStep ? k - t : kStep;
+      const auto exist = static_cast<__mmask32>((std::uint64_t{1} << left) - 1);
+      for (std::size_t r = 0; r < kTileRows; ++r, out += kStep) {
+        _mm512_store_si512(out, first + r < n
+                                    ? _mm512_maskz_loadu_epi16(exist, rows[first + r] + 2 * t)
+                                    : _mm512_setzero_si512());
+      }
+    }
+  }
+}
+
+void RunTiles(const DotBf16ManyArgs& args) { Run(args, TilesAt); }
+
+}  // namespace
+
+void DotBf16Amx(const DotBf16Args& args) { Run(args, RowsAt); }
+
+const DotBf16ManyFns kDotBf16ManyAmx = {128, false, PackTiles, RunTiles};
 
 }  // namespace lattice::kernels

@@ -117,7 +117,7 @@ constexpr StripeFn kStripes[kXRows + 1] = {nullptr,   Stripe<1>, Stripe<2>, Stri
 
 namespace lattice::kernels {
 
-const DotBf16LanesFns kDotBf16LanesAvx512 = {PackLanes, RunLanes};
+const DotBf16ManyFns kDotBf16ManyAvx512 = {24, true, PackLanes, RunLanes};
 
 void DotBf16Avx512Bf16(const DotBf16Args& a) {
   for (std::size_t i = 0; i < a.m; i += kXRows) {

@@ -7,9 +7,9 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr std::array kVariants = {
-    DotBf16Variant{"amx_bf16", CpuFeature::kAmxBf16, DotBf16Amx, true},
+    DotBf16Variant{"amx_bf16", CpuFeature::kAmxBf16, DotBf16Amx, true, &kDotBf16ManyAmx},
     DotBf16Variant{"avx512bf16", CpuFeature::kAvx512Bf16, DotBf16Avx512Bf16, false,
-                   &kDotBf16LanesAvx512},
+                   &kDotBf16ManyAvx512},
 };
 #elif defined(__aarch64__)
 constexpr std::array kVariants = {

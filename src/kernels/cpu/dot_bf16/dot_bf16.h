@@ -18,8 +18,8 @@ struct DotBf16Variant {
   const char* name;
   CpuFeatures needs;
   DotBf16Fn run;
-  bool grouped;                            ///< How rows of x lie: see DotBf16Args.
-  const DotBf16LanesFns* lanes = nullptr;  ///< The same bits for many rows; may be null.
+  bool grouped;                          ///< How rows of x lie: see DotBf16Args.
+  const DotBf16ManyFns* many = nullptr;  ///< The same bits for many rows; may be null.
 };
 
 /// All variants of this architecture, fastest first; may be empty.

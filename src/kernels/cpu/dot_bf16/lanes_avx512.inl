@@ -18,6 +18,7 @@ static_assert(kDotBf16Lanes == 1u << kLevels);
 // Words of a lane of weights.
 inline std::size_t LaneWords(std::size_t n_steps) { return (n_steps + 1) * kStepWords; }
 
+// [kDotBf16Lanes][DotBf16LaneSteps(k) + 1][kDotBf16LaneOutputs][2]; a lane's last step is left out.
 void PackLanes(const std::byte* const* rows, std::size_t n, std::size_t k, std::uint16_t* out) {
   const std::size_t n_steps = DotBf16LaneSteps(k);
   for (std::size_t s = 0; s < n_steps; ++s) {
@@ -62,9 +63,9 @@ inline void SumLane(const std::uint16_t* x, std::size_t x_stride, const std::uin
 
 // kX rows of x from i.
 template <std::size_t kX>
-void LaneTile(const DotBf16LanesArgs& a, std::size_t i) {
+void LaneTile(const DotBf16ManyArgs& a, std::size_t i) {
   const std::size_t n_steps = DotBf16LaneSteps(a.k);
-  const std::uint16_t *x = a.x + i * a.x_stride, *w = a.w;
+  const std::uint16_t *x = a.x + (a.x_row + i) * a.x_stride, *w = a.w;
   // Sums of lanes are added as a counter carries: two of one lane, then two of two lanes.
   __m512 waiting[kLevels][kX][2];
   __m512 sum[kX][2];
@@ -96,12 +97,12 @@ void LaneTile(const DotBf16LanesArgs& a, std::size_t i) {
   }
 }
 
-using LaneTileFn = void (*)(const DotBf16LanesArgs&, std::size_t i);
+using LaneTileFn = void (*)(const DotBf16ManyArgs&, std::size_t i);
 constexpr LaneTileFn kLaneTiles[kTileRows + 1] = {nullptr,     LaneTile<1>, LaneTile<2>,
                                                   LaneTile<3>, LaneTile<4>, LaneTile<5>,
                                                   LaneTile<6>, LaneTile<7>, LaneTile<8>};
 
-void RunLanes(const DotBf16LanesArgs& a) {
+void RunLanes(const DotBf16ManyArgs& a) {
   const std::size_t n_tiles = (a.m + kTileRows - 1) / kTileRows;
   for (std::size_t tile = 0; tile < n_tiles; ++tile) {
     // Rows are dealt out evenly.

@@ -32,9 +32,8 @@ struct DotBf16Args {
 };
 using DotBf16Fn = void (*)(const DotBf16Args& args);
 
-/// Rows of x from which it pays to lay out weights for them, and outputs that are laid out
-/// together.
-inline constexpr std::size_t kDotBf16ManyRows = 24, kDotBf16LaneOutputs = 32;
+/// Outputs whose weights are laid out together for many rows of x.
+inline constexpr std::size_t kDotBf16LaneOutputs = 32;
 
 /// Lane l of a row are the inputs 32 s + 2 l and 32 s + 2 l + 1 for all s. A row in lane order has
 /// its lanes one behind the other, in the order in which their sums are added; each has
@@ -48,9 +47,10 @@ inline constexpr std::size_t kDotBf16Lanes = 16;
   return (l & 1) << 3 | (l & 2) << 1 | (l & 4) >> 1 | (l & 8) >> 3;
 }
 
-/// As DotBf16Args, for rows of x in lane order and weights as `pack` leaves them.
-struct DotBf16LanesArgs {
-  const std::uint16_t* x = nullptr;  ///< row r at x + r * x_stride
+/// As DotBf16Args, for weights that were laid out anew.
+struct DotBf16ManyArgs {
+  const std::uint16_t* x = nullptr;  ///< Row r at x + r * x_stride, or as for few rows.
+  std::size_t x_row = 0;
   std::size_t x_stride = 0;
   std::size_t m = 0;
   const std::uint16_t* w = nullptr;
@@ -61,15 +61,22 @@ struct DotBf16LanesArgs {
 };
 
 /// The same sums for many rows of x, which read weights from the caches less often.
-struct DotBf16LanesFns {
-  /// n rows of k weights -> [kDotBf16Lanes][DotBf16LaneSteps(k) + 1][kDotBf16LaneOutputs][2],
-  /// 64-byte aligned. The last step of a lane is left out: it keeps lanes from meeting in the same
-  /// sets of a cache.
+struct DotBf16ManyFns {
+  std::size_t least_rows;  ///< From which it pays to lay weights out.
+  bool x_in_lanes;         ///< Rows of x lie in lane order; else as for few rows.
+  /// n rows of k weights -> DotBf16PackedBytes(k), 64-byte aligned, in the variant's own order.
   void (*pack)(const std::byte* const* rows, std::size_t n, std::size_t k, std::uint16_t* out);
-  void (*run)(const DotBf16LanesArgs& args);
+  void (*run)(const DotBf16ManyArgs& args);
 };
 
-extern const DotBf16LanesFns kDotBf16LanesAvx512;
+/// Of kDotBf16LaneOutputs rows of k weights, and what keeps lanes from meeting in the same sets of
+/// a cache.
+[[gnu::always_inline]] constexpr std::size_t DotBf16PackedBytes(std::size_t k) {
+  return kDotBf16Lanes * (DotBf16LaneSteps(k) + 1) * kDotBf16LaneOutputs * 2 *
+         sizeof(std::uint16_t);
+}
+
+extern const DotBf16ManyFns kDotBf16ManyAmx, kDotBf16ManyAvx512;
 
 void DotBf16Amx(const DotBf16Args& args);
 void DotBf16Avx512Bf16(const DotBf16Args& args);

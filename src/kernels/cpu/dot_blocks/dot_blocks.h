@@ -19,6 +19,14 @@ struct DotBlocksVariant {
   const char* name;
   CpuFeatures needs;
   DotBlocksFn run;
+  bool signed_weights = false;  ///< Reads groups of 32 as signed bytes, less their zero.
+
+  /// The zero of the integers that it reads.
+  std::int32_t Zero(std::size_t group, std::int32_t zero) const {
+    return signed_weights && group == 32 ? 0 : zero;
+  }
+  /// Makes a panel of k inputs with that group and zero what it reads.
+  void Suit(std::size_t group, std::int32_t zero, std::size_t k, const BlockPanel& panel) const;
 };
 
 /// All variants of this architecture, fastest first; the last runs anywhere.

@@ -35,7 +35,8 @@ struct DotBlocksArgs {
   const BlockPanel* w = nullptr;  ///< one for each sixteen outputs
   std::size_t n = 0;
   std::size_t group = 32;  ///< 16 or 32
-  std::int32_t zero = 0;   ///< 128 for integers of 8 bits, 32 of 6, others of 5 or fewer
+  std::int32_t zero =
+      0;  ///< Of what the variant reads: 128 for integers of 8 bits, 32 of 6, others of 5 or fewer
   bool has_min = false;
   std::size_t k = 0;  ///< a multiple of 32
   float* y = nullptr;

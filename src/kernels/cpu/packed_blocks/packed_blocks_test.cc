@@ -100,20 +100,33 @@ struct Inputs {
   QuantisedRows rows;
 };
 
-std::vector<float> Dot(DotBlocksFn fn, const Inputs& x, std::size_t m, const Panels& w,
-                       std::size_t n, std::size_t k) {
+std::vector<float> Dot(const DotBlocksVariant& variant, const Inputs& x, std::size_t m,
+                       const Packed& packed, std::size_t n) {
+  const Panels w(packed, kPackedBlocksScalar);
+  for (const BlockPanel& panel : w.panels) {
+    variant.Suit(w.form.group, w.form.zero, packed.k, panel);
+  }
   std::vector<float> y(m * n);
-  fn({.x = x.rows,
-      .m = m,
-      .w = w.panels.data(),
-      .n = n,
-      .group = w.form.group,
-      .zero = w.form.zero,
-      .has_min = w.form.has_min,
-      .k = k,
-      .y = y.data(),
-      .y_stride = n});
+  variant.run({.x = x.rows,
+               .m = m,
+               .w = w.panels.data(),
+               .n = n,
+               .group = w.form.group,
+               .zero = variant.Zero(w.form.group, w.form.zero),
+               .has_min = w.form.has_min,
+               .k = packed.k,
+               .y = y.data(),
+               .y_stride = n});
   return y;
+}
+
+void ExpectDotBlocksVariantsAgree(const Packed& packed, const Inputs& x, std::size_t m,
+                                  std::size_t n, const std::vector<float>& want) {
+  for (const DotBlocksVariant& variant : DotBlocksVariants()) {
+    if (!CpuFeatures::Detect().Has(variant.needs)) continue;
+    ASSERT_EQ(Dot(variant, x, m, packed, n), want)
+        << variant.name << " k " << packed.k << " n " << n << " m " << m;
+  }
 }
 
 std::vector<PackedBlocksVariant> Variants() {
@@ -176,15 +189,12 @@ TEST(PackedBlocksTest, EveryVariantGivesTheBitsOfScalar) {
         for (const PackedBlocksVariant& variant : Variants()) {
           ASSERT_EQ(Panels(packed, *variant.run), panels) << variant.name << DtypeName(dtype);
         }
-        for (const std::size_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13}) {
+        for (const std::size_t m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 19}) {
+          if (m > 4 && n != 17) continue;
           const Inputs x(m, k);
-          const std::vector<float> want = Dot(DotBlocksScalar, x, m, panels, n, k);
-          for (const DotBlocksVariant& variant : DotBlocksVariants()) {
-            if (!CpuFeatures::Detect().Has(variant.needs)) continue;
-            ASSERT_EQ(Dot(variant.run, x, m, panels, n, k), want)
-                << variant.name << " " << DtypeName(dtype) << " k " << k << " n " << n << " m "
-                << m;
-          }
+          const std::vector<float> want = Dot(DotBlocksVariants().back(), x, m, packed, n);
+          SCOPED_TRACE(DtypeName(dtype));
+          ExpectDotBlocksVariantsAgree(packed, x, m, n, want);
           for (const PackedBlocksVariant& variant : Variants()) {
             const auto multiply = variant.run->multiply[static_cast<std::size_t>(packed.format)];
             if (multiply == nullptr || m > kPackedProductRows) continue;
@@ -205,6 +215,20 @@ TEST(PackedBlocksTest, EveryVariantGivesTheBitsOfScalar) {
   }
 }
 
+TEST(PackedBlocksTest, RowsOfAnyLengthAreAddedAlike) {
+  constexpr std::size_t kLongRow = 9632;
+  for (const Dtype dtype : {Dtype::kQ4_0, Dtype::kQ5_1}) {
+    const RandomWeights weights(dtype, 17, kLongRow, 4);
+    const Packed packed(weights.tensor());
+    for (const std::size_t m : {1, 18}) {
+      const Inputs x(m, kLongRow);
+      const std::vector<float> want = Dot(DotBlocksVariants().back(), x, m, packed, 17);
+      SCOPED_TRACE(DtypeName(dtype));
+      ExpectDotBlocksVariantsAgree(packed, x, m, 17, want);
+    }
+  }
+}
+
 // Products are added in integers of 16 bits by some variants.
 TEST(PackedBlocksTest, TheLargestProductsAreExact) {
   constexpr std::size_t kInputs = 64, kRows = 5;
@@ -216,7 +240,6 @@ TEST(PackedBlocksTest, TheLargestProductsAreExact) {
     for (const std::size_t group : {16, 32}) {
       for (const int weight : {0, kind.largest}) {
         AlignedBuffer q(kInputs * kBlockPanelOutputs);
-        std::ranges::fill(q.As<std::uint8_t>(), static_cast<std::uint8_t>(weight));
         AlignedBuffer scale(kInputs / group * kBlockPanelOutputs * sizeof(float));
         std::ranges::fill(scale.As<float>(), 1.0f);
         const BlockPanel panel = {q.As<std::uint8_t>().data(), scale.As<float>().data(), nullptr};
@@ -231,6 +254,8 @@ TEST(PackedBlocksTest, TheLargestProductsAreExact) {
                                                 (weight - static_cast<int>(kind.zero)));
           for (const DotBlocksVariant& variant : DotBlocksVariants()) {
             if (!CpuFeatures::Detect().Has(variant.needs)) continue;
+            std::ranges::fill(q.As<std::uint8_t>(), static_cast<std::uint8_t>(weight));
+            variant.Suit(group, kind.zero, kInputs, panel);
             std::vector<float> y(kRows * kBlockPanelOutputs);
             variant.run({.x = {x.As<std::int8_t>().data(), kInputs, x_scale.data(), offset.data(),
                                sums.data(), half_sums.data(), kBlocks},
@@ -238,7 +263,7 @@ TEST(PackedBlocksTest, TheLargestProductsAreExact) {
                          .w = &panel,
                          .n = kBlockPanelOutputs,
                          .group = group,
-                         .zero = kind.zero,
+                         .zero = variant.Zero(group, kind.zero),
                          .k = kInputs,
                          .y = y.data(),
                          .y_stride = kBlockPanelOutputs});

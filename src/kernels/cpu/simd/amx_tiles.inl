@@ -54,10 +54,10 @@ struct DotInt8 {
     asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kInputs), "i"(kWeights));
   }
 };
-struct DotSignedUnsigned {
+struct DotSigned {
   template <int kSum, int kInputs, int kWeights>
   [[gnu::always_inline]] static void Run() {
-    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kInputs), "i"(kWeights));
+    asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kInputs), "i"(kWeights));
   }
 };
 struct DotBf16 {

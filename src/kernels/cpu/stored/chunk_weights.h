@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "kernels/cpu/dot_blocks/variants.h"
 #include "kernels/cpu/dot_f32/dot_f32.h"
@@ -20,9 +21,10 @@ struct ChunkWeights {
   std::array<const std::byte*, kChunkOutputs + kRowsAhead> rows = {};
   std::array<BlockPanel, kChunkOutputs / kBlockPanelOutputs> panels = {};
   std::array<const std::uint16_t*, kChunkOutputs / kBlockPanelOutputs> bf16_panels = {};
-  const std::uint16_t* lanes = nullptr;  ///< bf16, for rows of x in lane order.
-  const std::byte* packed = nullptr;     ///< Multiplied as they lie packed; null: see the others.
-  std::byte* scratch = nullptr;          ///< for multiplying them
+  const std::uint16_t* bf16_many = nullptr;  ///< bf16, laid out for many rows of x.
+  std::optional<std::size_t> unread;  ///< Of n rows that are widened while they are multiplied.
+  const std::byte* packed = nullptr;  ///< Multiplied as they lie packed; null: see the others.
+  std::byte* scratch = nullptr;       ///< for multiplying them
 };
 
 }  // namespace lattice::kernels

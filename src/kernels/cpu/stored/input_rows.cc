@@ -40,7 +40,7 @@ void RoundRow(const StoredKernels& kernels, std::span<const float> x, const Inpu
               std::size_t i) {
   const std::size_t padded = rows.bf16_stride - kDotBf16InputGrain;
   std::uint16_t* row = rows.bf16 + i * rows.bf16_stride;
-  if (rows.bf16_in_lanes) {
+  if (rows.bf16_many && kernels.dot_bf16->many->x_in_lanes) {
     const std::size_t n_steps = padded / kDotBf16InputGrain;
     RoundPairs(kernels, x, padded, [&](std::size_t p) {
       return row + 2 * (DotBf16LaneRank(p % kDotBf16Lanes) * n_steps + p / kDotBf16Lanes);
@@ -134,8 +134,8 @@ InputRows InputPlan::Make(ThreadPool& pool, const StoredKernels& kernels, const 
   rows.exact = source.x;
   rows.exact_stride = inputs_;
   if (Place(n_rows, source.order != nullptr, memory, rows) == 0) return rows;
-  rows.bf16_in_lanes =
-      rows.bf16 != nullptr && n_rows >= kDotBf16ManyRows && kernels.dot_bf16->lanes != nullptr;
+  rows.bf16_many = rows.bf16 != nullptr && kernels.dot_bf16->many != nullptr &&
+                   n_rows >= kernels.dot_bf16->many->least_rows;
   ForRows(pool, n_rows, kFormNs * static_cast<double>(inputs_),
           [&](std::size_t begin, std::size_t end) {
             for (std::size_t i = begin; i < end; ++i) {

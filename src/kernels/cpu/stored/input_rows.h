@@ -32,7 +32,7 @@ struct InputRows {
   std::size_t rounded_stride = 0;
   std::uint16_t* bf16 = nullptr;
   std::size_t bf16_stride = 0;
-  bool bf16_in_lanes = false;  ///< as DotBf16LanesArgs describes, not DotBf16Args
+  bool bf16_many = false;  ///< as DotBf16ManyArgs describes, not DotBf16Args
   std::uint16_t* bf16_plain = nullptr;
   std::size_t bf16_plain_stride = 0;
   std::int8_t* block_q = nullptr;

@@ -47,6 +47,7 @@ ChunkWeights PackedProduct::Load(const StoredKernels& kernels, std::size_t begin
     panel.min = panel.scale + inputs_ / block_.group * kBlockPanelOutputs;
     unpack(panels + p * packed_.panel_bytes, inputs_, panel);
     if (form_ == InputForm::kBlocks) {
+      kernels.dot_blocks.Suit(block_.group, block_.zero, inputs_, panel);
       scratch += PanelBytes();
       continue;
     }
@@ -70,16 +71,16 @@ void PackedProduct::MultiplyBlocks(const StoredKernels& kernels, const ChunkWeig
                                                                         .y_stride = y_stride});
     return;
   }
-  kernels.dot_blocks({.x = x,
-                      .m = n_rows,
-                      .w = weights.panels.data(),
-                      .n = weights.n,
-                      .group = block_.group,
-                      .zero = block_.zero,
-                      .has_min = block_.has_min,
-                      .k = inputs_,
-                      .y = y,
-                      .y_stride = y_stride});
+  kernels.dot_blocks.run({.x = x,
+                          .m = n_rows,
+                          .w = weights.panels.data(),
+                          .n = weights.n,
+                          .group = block_.group,
+                          .zero = kernels.dot_blocks.Zero(block_.group, block_.zero),
+                          .has_min = block_.has_min,
+                          .k = inputs_,
+                          .y = y,
+                          .y_stride = y_stride});
 }
 
 void PackedProduct::MultiplyBf16(const StoredKernels& kernels, const ChunkWeights& weights,

@@ -1,6 +1,7 @@
 #include "kernels/cpu/stored/stored_linear.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace {
 // Rows of x that pass through a chunk of weights before their outputs are finished.
 constexpr std::size_t kTileRows = 48;
 constexpr std::size_t kTileBytes = kTileRows * kChunkOutputs * sizeof(float);
+
+// Many rows of x are read from far caches once for a few chunks of weights, which lie in a near
+// one.
+constexpr std::size_t kMaxRunChunks = 4;
+constexpr std::size_t kRunWeightBytes = std::size_t{512} << 10;
 
 // Rough time of one weight: as it comes from memory, and with each row of x.
 constexpr double kReadNs = 0.05, kMultiplyNs = 0.006;
@@ -77,8 +83,8 @@ class StoredLinear : public CpuLinear {
     LATTICE_CHECK(residual == nullptr || (residual->rows() == m && residual->cols() == outputs_));
     if (m == 0) return;
     const Finish finish = {MapOf(kernels_.activations, epilogue.activation), residual, y};
-    ForChunks(pool, x, y, 1, [&](std::size_t c, const InputRows& rows, std::byte* scratch) {
-      RunChunk(chunks_[c], rows, m, scratch, finish);
+    ForRuns(pool, x, y, 1, [&](const ChunkRun& run, const InputRows& rows, std::byte* scratch) {
+      RunChunks(run, rows, m, scratch, finish);
     });
   }
 
@@ -90,8 +96,8 @@ class StoredLinear : public CpuLinear {
     y.Reshape(m, outputs_ / 2);
     if (m == 0) return true;
     const GateFn gate = GateOf(kernels_.activations, activation);
-    ForChunks(pool, x, y, 2, [&](std::size_t c, const InputRows& rows, std::byte* scratch) {
-      RunGatedChunks(chunks_[c], chunks_[chunks_.size() / 2 + c], rows, gate, scratch, y);
+    ForRuns(pool, x, y, 2, [&](const ChunkRun& run, const InputRows& rows, std::byte* scratch) {
+      RunGatedChunks(run, rows, gate, scratch, y);
     });
     return true;
   }
@@ -109,6 +115,9 @@ class StoredLinear : public CpuLinear {
     std::size_t begin, n;  // rows of its matrix
     std::size_t col;       // of the layer's outputs
   };
+  struct ChunkRun {
+    std::size_t first, n;  // of chunks_
+  };
 
   // Whether the chunks of the first half of the outputs have counterparts in the second half.
   bool HalvesMatch() const {
@@ -121,64 +130,90 @@ class StoredLinear : public CpuLinear {
     return true;
   }
 
-  // Calls body(i, rows of x, a worker's memory) for each i that stands for `n_each` chunks.
+  // Chunks through which each few rows of x pass together.
+  std::size_t RunLength(std::size_t m) const {
+    if (m <= kTileRows) return 1;
+    const std::size_t chunk_bytes = std::max(scratch_bytes_, kChunkOutputs * inputs_);
+    return std::clamp<std::size_t>(kRunWeightBytes / chunk_bytes, 1, kMaxRunChunks);
+  }
+
+  // Calls body(run, rows of x, a worker's memory) for all chunks, or for the first of n_each equal
+  // parts of them. The memory is a tile of outputs and a chunk's weights, n_each times for each
+  // chunk of a run.
   template <typename Body>
-  void ForChunks(ThreadPool& pool, const CpuBuffer& x, CpuBuffer& y, std::size_t n_each,
-                 Body body) const {
-    const std::size_t m = x.rows();
+  void ForRuns(ThreadPool& pool, const CpuBuffer& x, CpuBuffer& y, std::size_t n_each,
+               Body body) const {
+    const std::size_t m = x.rows(), length = RunLength(m), n = chunks_.size() / n_each;
     const std::size_t input_bytes = plan_.SizeBytes(m);
-    const std::size_t worker_bytes = n_each * (kTileBytes + scratch_bytes_);
+    const std::size_t worker_bytes = n_each * (kTileBytes + length * scratch_bytes_);
     std::byte* scratch = y.Scratch(input_bytes + worker_bytes * pool.n_threads());
     const InputRows rows = plan_.Make(pool, kernels_, {x.data(), nullptr}, m, scratch);
-    const double item_ns = static_cast<double>(n_each * inputs_ * kChunkOutputs) *
+    const double item_ns = static_cast<double>(n_each * length * inputs_ * kChunkOutputs) *
                            (kReadNs + kMultiplyNs * static_cast<double>(m));
-    ForItems(pool, chunks_.size() / n_each, item_ns, [&](std::size_t i, std::size_t worker) {
-      body(i, rows, scratch + input_bytes + worker * worker_bytes);
+    ForItems(pool, (n + length - 1) / length, item_ns, [&](std::size_t i, std::size_t worker) {
+      const ChunkRun run = {i * length, std::min(length, n - i * length)};
+      body(run, rows, scratch + input_bytes + worker * worker_bytes);
     });
   }
 
-  // The gates' tile and that of what they multiply, finished together.
-  void RunGatedChunks(const Chunk& first, const Chunk& second, const InputRows& rows, GateFn gate,
-                      std::byte* scratch, CpuBuffer& y) const {
-    const Chunk* const chunks[2] = {&first, &second};
-    float* tiles[2];
-    ChunkWeights weights[2];
-    for (std::size_t i = 0; i < 2; ++i, scratch += kTileBytes + scratch_bytes_) {
-      tiles[i] = reinterpret_cast<float*>(scratch);
-      weights[i] = chunks[i]->product->Load(kernels_, rows, chunks[i]->begin, chunks[i]->n,
-                                            y.rows(), scratch + kTileBytes);
-    }
-    for (std::size_t row = 0; row < y.rows(); row += kTileRows) {
-      const std::size_t n_rows = std::min(kTileRows, y.rows() - row);
-      for (std::size_t i = 0; i < 2; ++i) {
-        chunks[i]->product->Multiply(kernels_, weights[i], rows, row, n_rows, tiles[i],
-                                     kChunkOutputs);
-        AddBias(*chunks[i], n_rows, tiles[i]);
-      }
-      for (std::size_t r = 0; r < n_rows; ++r) {
-        gate(tiles[0] + r * kChunkOutputs, tiles[1] + r * kChunkOutputs, first.n,
-             y.row(row + r) + first.col);
-      }
-    }
+  ChunkWeights Load(const Chunk& chunk, const InputRows& rows, std::size_t m,
+                    std::byte* scratch) const {
+    return chunk.product->Load(kernels_, rows, chunk.begin, chunk.n, m, scratch);
   }
 
-  void AddBias(const Chunk& chunk, std::size_t n_rows, float* tile) const {
+  // The outputs of a chunk for a few rows, into a tile.
+  void Multiply(const Chunk& chunk, const ChunkWeights& weights, const InputRows& rows,
+                std::size_t row, std::size_t n_rows, float* tile) const {
+    chunk.product->Multiply(kernels_, weights, rows, row, n_rows, tile, kChunkOutputs);
     if (bias_.empty()) return;
     for (std::size_t r = 0; r < n_rows; ++r) {
       for (std::size_t j = 0; j < chunk.n; ++j) tile[r * kChunkOutputs + j] += bias_[chunk.col + j];
     }
   }
 
-  void RunChunk(const Chunk& chunk, const InputRows& rows, std::size_t m, std::byte* scratch,
-                const Finish& finish) const {
+  void RunChunks(const ChunkRun& run, const InputRows& rows, std::size_t m, std::byte* scratch,
+                 const Finish& finish) const {
     auto* tile = reinterpret_cast<float*>(scratch);
-    const ChunkWeights weights =
-        chunk.product->Load(kernels_, rows, chunk.begin, chunk.n, m, scratch + kTileBytes);
+    scratch += kTileBytes;
+    std::array<ChunkWeights, kMaxRunChunks> weights;
+    for (std::size_t c = 0; c < run.n; ++c, scratch += scratch_bytes_) {
+      weights[c] = Load(chunks_[run.first + c], rows, m, scratch);
+    }
     for (std::size_t row = 0; row < m; row += kTileRows) {
       const std::size_t n_rows = std::min(kTileRows, m - row);
-      chunk.product->Multiply(kernels_, weights, rows, row, n_rows, tile, kChunkOutputs);
-      AddBias(chunk, n_rows, tile);
-      finish.Run(tile, row, n_rows, chunk.col, chunk.n);
+      for (std::size_t c = 0; c < run.n; ++c) {
+        const Chunk& chunk = chunks_[run.first + c];
+        Multiply(chunk, weights[c], rows, row, n_rows, tile);
+        finish.Run(tile, row, n_rows, chunk.col, chunk.n);
+      }
+    }
+  }
+
+  // A run of gates and that of what they multiply, finished together.
+  void RunGatedChunks(const ChunkRun& run, const InputRows& rows, GateFn gate, std::byte* scratch,
+                      CpuBuffer& y) const {
+    const Chunk* const chunks[2] = {chunks_.data() + run.first,
+                                    chunks_.data() + chunks_.size() / 2 + run.first};
+    float* const tiles[2] = {reinterpret_cast<float*>(scratch),
+                             reinterpret_cast<float*>(scratch + kTileBytes)};
+    scratch += 2 * kTileBytes;
+    std::array<std::array<ChunkWeights, 2>, kMaxRunChunks> weights;
+    for (std::size_t c = 0; c < run.n; ++c) {
+      for (std::size_t i = 0; i < 2; ++i, scratch += scratch_bytes_) {
+        weights[c][i] = Load(chunks[i][c], rows, y.rows(), scratch);
+      }
+    }
+    for (std::size_t row = 0; row < y.rows(); row += kTileRows) {
+      const std::size_t n_rows = std::min(kTileRows, y.rows() - row);
+      for (std::size_t c = 0; c < run.n; ++c) {
+        for (std::size_t i = 0; i < 2; ++i) {
+          Multiply(chunks[i][c], weights[c][i], rows, row, n_rows, tiles[i]);
+        }
+        for (std::size_t r = 0; r < n_rows; ++r) {
+          gate(tiles[0] + r * kChunkOutputs, tiles[1] + r * kChunkOutputs, chunks[0][c].n,
+               y.row(row + r) + chunks[0][c].col);
+        }
+      }
     }
   }
 

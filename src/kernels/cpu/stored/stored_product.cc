@@ -47,12 +47,7 @@ const std::array<float, 256>* SmallFloats(Dtype dtype) {
   return dtype == Dtype::kF8E5M2 ? &e5m2 : nullptr;
 }
 
-// A chunk of weights for rows of x in lane order.
 static_assert(kChunkOutputs == kDotBf16LaneOutputs);
-std::size_t LaneBytes(std::size_t inputs) {
-  return kDotBf16Lanes * (DotBf16LaneSteps(inputs) + 1) * kDotBf16LaneOutputs * 2 *
-         sizeof(std::uint16_t);
-}
 
 // Rows in scratch memory: whole cache lines, and not a multiple of the page size apart.
 std::size_t RowFloats(std::size_t inputs) { return (inputs + 15) / 16 * 16 + 16; }
@@ -102,7 +97,7 @@ std::size_t StoredProduct::ScratchBytes() const {
   const std::size_t stride = RowFloats(matrix_.cols());
   const bool in_place = IsInPlace(std::numeric_limits<std::size_t>::max());
   if (form_ == InputForm::kBf16) {
-    return LaneBytes(matrix_.cols()) +
+    return DotBf16PackedBytes(matrix_.cols()) +
            (in_place ? 0 : stride * sizeof(float) + kChunkOutputs * stride * sizeof(std::uint16_t));
   }
   return in_place ? 0 : kChunkOutputs * stride * sizeof(float);
@@ -113,6 +108,9 @@ void StoredProduct::Widen(const StoredKernels& kernels, std::size_t row,
   if (const std::optional<FloatRow> kind = RowKindOf(matrix_.dtype())) {
     kernels.widen_row(*kind, matrix_.row(row), out.size(), out.data());
     return;
+  }
+  if (IsBlock(matrix_.dtype())) {
+    return kernels.widen_blocks(matrix_.dtype(), matrix_.row(row), out.size(), out.data());
   }
   if (const auto* table = SmallFloats(matrix_.dtype())) {
     const std::byte* bytes = matrix_.row(row);
@@ -151,15 +149,16 @@ ChunkWeights StoredProduct::LoadF32(const StoredKernels& kernels, std::size_t be
   return weights;
 }
 
-ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, bool in_lanes, std::size_t begin,
-                                     std::size_t n, std::byte* scratch) const {
-  auto* lanes = reinterpret_cast<std::uint16_t*>(scratch);
-  ChunkWeights weights = matrix_.dtype() == Dtype::kBf16
-                             ? LoadInPlace(begin, n, FloatRow::kBf16)
-                             : RoundBf16(kernels, begin, n, scratch + LaneBytes(matrix_.cols()));
-  if (!in_lanes) return weights;
-  kernels.dot_bf16->lanes->pack(weights.rows.data(), n, matrix_.cols(), lanes);
-  weights.lanes = lanes;
+ChunkWeights StoredProduct::LoadBf16(const StoredKernels& kernels, bool many_rows,
+                                     std::size_t begin, std::size_t n, std::byte* scratch) const {
+  auto* packed = reinterpret_cast<std::uint16_t*>(scratch);
+  ChunkWeights weights =
+      matrix_.dtype() == Dtype::kBf16
+          ? LoadInPlace(begin, n, FloatRow::kBf16)
+          : RoundBf16(kernels, begin, n, scratch + DotBf16PackedBytes(matrix_.cols()));
+  if (!many_rows) return weights;
+  kernels.dot_bf16->many->pack(weights.rows.data(), n, matrix_.cols(), packed);
+  weights.bf16_many = packed;
   return weights;
 }
 
@@ -186,24 +185,48 @@ ChunkWeights StoredProduct::Load(const StoredKernels& kernels, const InputRows& 
                                  std::byte* scratch) const {
   LATTICE_DCHECK(n <= kChunkOutputs && begin + n <= matrix_.rows());
   if (packed_) return packed_->Load(kernels, begin, n, n_rows, scratch);
-  if (form_ == InputForm::kBf16) return LoadBf16(kernels, x.bf16_in_lanes, begin, n, scratch);
+  if (form_ == InputForm::kBf16) return LoadBf16(kernels, x.bf16_many, begin, n, scratch);
   if (IsInPlace(n_rows)) return LoadInPlace(begin, n, *RowKindOf(matrix_.dtype()));
-  return LoadF32(kernels, begin, n, reinterpret_cast<float*>(scratch));
+  if (n_rows > kDotF32PassRows) {
+    return LoadF32(kernels, begin, n, reinterpret_cast<float*>(scratch));
+  }
+  ChunkWeights weights;
+  weights.n = n;
+  weights.unread = begin;
+  weights.scratch = scratch;
+  return weights;
+}
+
+void StoredProduct::MultiplyF32(const StoredKernels& kernels, const ChunkWeights& weights,
+                                const InputRows& x, std::size_t row, std::size_t n_rows, float* y,
+                                std::size_t y_stride) const {
+  const bool exact = form_ == InputForm::kExact;
+  const std::size_t stride = exact ? x.exact_stride : x.rounded_stride;
+  kernels.dot_f32({.x = (exact ? x.exact : x.rounded) + row * stride,
+                   .x_stride = stride,
+                   .m = n_rows,
+                   .w = weights.rows.data(),
+                   .kind = weights.kind,
+                   .n = weights.n,
+                   .k = matrix_.cols(),
+                   .y = y,
+                   .y_stride = y_stride});
 }
 
 void StoredProduct::Multiply(const StoredKernels& kernels, const ChunkWeights& weights,
                              const InputRows& x, std::size_t row, std::size_t n_rows, float* y,
                              std::size_t y_stride) const {
   if (packed_) return packed_->Multiply(kernels, weights, x, row, n_rows, y, y_stride);
-  if (weights.lanes != nullptr) {
-    kernels.dot_bf16->lanes->run({.x = x.bf16 + row * x.bf16_stride,
-                                  .x_stride = x.bf16_stride,
-                                  .m = n_rows,
-                                  .w = weights.lanes,
-                                  .n = weights.n,
-                                  .k = matrix_.cols(),
-                                  .y = y,
-                                  .y_stride = y_stride});
+  if (weights.bf16_many != nullptr) {
+    kernels.dot_bf16->many->run({.x = x.bf16,
+                                 .x_row = row,
+                                 .x_stride = x.bf16_stride,
+                                 .m = n_rows,
+                                 .w = weights.bf16_many,
+                                 .n = weights.n,
+                                 .k = matrix_.cols(),
+                                 .y = y,
+                                 .y_stride = y_stride});
     return;
   }
   if (form_ == InputForm::kBf16) {
@@ -218,17 +241,15 @@ void StoredProduct::Multiply(const StoredKernels& kernels, const ChunkWeights& w
                            .y_stride = y_stride});
     return;
   }
-  const bool exact = form_ == InputForm::kExact;
-  const std::size_t stride = exact ? x.exact_stride : x.rounded_stride;
-  kernels.dot_f32({.x = (exact ? x.exact : x.rounded) + row * stride,
-                   .x_stride = stride,
-                   .m = n_rows,
-                   .w = weights.rows.data(),
-                   .kind = weights.kind,
-                   .n = weights.n,
-                   .k = matrix_.cols(),
-                   .y = y,
-                   .y_stride = y_stride});
+  if (!weights.unread) return MultiplyF32(kernels, weights, x, row, n_rows, y, y_stride);
+  // A few at a time, which the first cache holds.
+  constexpr std::size_t kFew = 4;
+  auto* const wide = reinterpret_cast<float*>(weights.scratch);
+  for (std::size_t j = 0; j < weights.n; j += kFew) {
+    const std::size_t n = std::min(kFew, weights.n - j);
+    MultiplyF32(kernels, LoadF32(kernels, *weights.unread + j, n, wide), x, row, n_rows, y + j,
+                y_stride);
+  }
 }
 
 }  // namespace lattice::kernels

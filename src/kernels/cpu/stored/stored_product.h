@@ -48,7 +48,9 @@ class StoredProduct {
   ChunkWeights LoadInPlace(std::size_t begin, std::size_t n, FloatRow kind) const;
   ChunkWeights LoadF32(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                        float* scratch) const;
-  ChunkWeights LoadBf16(const StoredKernels& kernels, bool in_lanes, std::size_t begin,
+  void MultiplyF32(const StoredKernels& kernels, const ChunkWeights& weights, const InputRows& x,
+                   std::size_t row, std::size_t n_rows, float* y, std::size_t y_stride) const;
+  ChunkWeights LoadBf16(const StoredKernels& kernels, bool many_rows, std::size_t begin,
                         std::size_t n, std::byte* scratch) const;
   ChunkWeights RoundBf16(const StoredKernels& kernels, std::size_t begin, std::size_t n,
                          std::byte* scratch) const;
