@@ -3,10 +3,13 @@ import array
 import json
 import os
 import random
+import resource
 import shutil
+import signal
 import struct
+import subprocess
 
-from command_line import BERT, FIXTURES, CommandLine, lattice, main, read_safetensors
+from command_line import BERT, BINARY, FIXTURES, CommandLine, lattice, main, read_safetensors
 
 
 class QuantizeTest(CommandLine):
@@ -156,6 +159,16 @@ class QuantizeTest(CommandLine):
             del tensors["model.layers.1.mlp.up_proj.weight"]
         self.run_bad(1, "blk.1.ffn_up.weight", "quantize", self.tiny_llama("cut", cut), self.path("x.gguf"),
                      "--type", "q4_k")
+
+        # A file that may not grow fails as one on a full disk does.
+        def no_room():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        done = subprocess.run([BINARY, "quantize", source, self.path("x.gguf"), "--type", "q8_0"], preexec_fn=no_room,
+                              capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"File too large", done.stderr)
+        self.assertIn(b"x.gguf", done.stderr)
         self.assertFalse([f for f in os.listdir(self.folder.name) if f.startswith("x.gguf")])
 
 
