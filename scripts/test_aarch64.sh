@@ -1,6 +1,6 @@
 #!/bin/sh
 # Cross-builds for 64-bit Arm and runs the unit tests of the rooms that hold kernels under qemu.
-# Usage: scripts/test_aarch64.sh [ROOM...]          default: base numeric vectors kernels/cpu
+# Usage: scripts/test_aarch64.sh [ROOM...]          default: base numeric vectors transport kernels/cpu
 # Needs: g++-aarch64-linux-gnu qemu-user ninja-build cmake pkg-config googletest, a Debian mirror.
 # The Arm builds of the libraries are unpacked into build/aarch64-sysroot; nothing is installed and
 # root is not needed. Delete that folder to fetch them again.
@@ -28,7 +28,7 @@ fetch_sysroot() {
 }
 
 [ -d "$sysroot" ] || fetch_sysroot
-[ $# -gt 0 ] || set -- base numeric vectors kernels/cpu
+[ $# -gt 0 ] || set -- base numeric vectors transport kernels/cpu
 
 cmake --preset aarch64
 targets=""
