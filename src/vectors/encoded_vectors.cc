@@ -1,0 +1,337 @@
+#include "lattice/encoded_vectors.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "base/checked_math.h"
+#include "base/thread_pool.h"
+#include "numeric/float16.h"
+#include "vectors/narrow_dot/narrow_dot.h"
+#include "vectors/selection.h"
+
+namespace lattice {
+namespace {
+
+constexpr std::size_t kMostDims = 65536;
+constexpr std::size_t kMostThreads = 1024;
+constexpr std::string_view kEncodings[] = {"f16", "bf16", "int8", "int4", "binary"};
+constexpr std::string_view kMetrics[] = {"cosine", "dot", "l2sq"};
+
+Error Invalid(std::string message) {
+  return Error{ErrorCode::kInvalidArgument, std::move(message)};
+}
+
+// Of a vector; zero where it is zero.
+float ScaleOf(std::span<const float> x, float most) {
+  float largest = 0;
+  for (const float v : x) largest = std::max(largest, std::fabs(v));
+  return largest / most;
+}
+
+// v / scale to the nearest integer, ties to even; 0 where the scale is zero or has vanished.
+int Rounded(float v, float scale, int most) {
+  if (scale == 0) return 0;
+  const double exact = std::nearbyint(static_cast<double>(v) / static_cast<double>(scale));
+  return static_cast<int>(std::clamp(exact, -static_cast<double>(most), static_cast<double>(most)));
+}
+
+void EncodeInt4(std::span<const float> x, float scale, std::byte* out) {
+  for (std::size_t i = 0; i < x.size(); i += 2) {
+    const int low = Rounded(x[i], scale, 7) + 8;
+    const int high = i + 1 < x.size() ? Rounded(x[i + 1], scale, 7) + 8 : 8;
+    out[i / 2] = static_cast<std::byte>(low | high << 4);
+  }
+}
+
+// Gives the scale of the vector. `out` holds zeros.
+float EncodeRow(VectorEncoding encoding, std::span<const float> x, std::byte* out) {
+  float scale = 1;
+  switch (encoding) {
+    case VectorEncoding::kF16:
+    case VectorEncoding::kBf16:
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::uint16_t bits =
+            encoding == VectorEncoding::kF16 ? F32ToF16(x[i]) : F32ToBf16(x[i]);
+        std::memcpy(out + 2 * i, &bits, sizeof(bits));
+      }
+      break;
+    case VectorEncoding::kInt8:
+      scale = ScaleOf(x, 127);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        out[i] = static_cast<std::byte>(Rounded(x[i], scale, 127));
+      }
+      break;
+    case VectorEncoding::kInt4:
+      scale = ScaleOf(x, 7);
+      EncodeInt4(x, scale, out);
+      break;
+    case VectorEncoding::kBinary:
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (x[i] < 0) out[i / 8] |= std::byte{1} << (i % 8);
+      }
+      break;
+  }
+  return scale;
+}
+
+std::size_t RowBytes(VectorEncoding encoding, std::size_t dims) {
+  switch (encoding) {
+    case VectorEncoding::kF16:
+    case VectorEncoding::kBf16:
+      return 2 * dims;
+    case VectorEncoding::kInt8:
+      return dims;
+    case VectorEncoding::kInt4:
+      return (dims + 1) / 2;
+    case VectorEncoding::kBinary:
+      return (dims + 7) / 8;
+  }
+  return 0;
+}
+
+const std::uint16_t* AsHalves(const std::byte* p) {
+  return reinterpret_cast<const std::uint16_t*>(p);
+}
+const std::int8_t* AsInt8(const std::byte* p) { return reinterpret_cast<const std::int8_t*>(p); }
+const std::uint8_t* AsBytes(const std::byte* p) { return reinterpret_cast<const std::uint8_t*>(p); }
+
+Status CheckVector(const VectorIdentity& identity, std::span<const float> x, std::size_t row) {
+  const float most = identity.encoding == VectorEncoding::kF16 ? 65504.0f : 3.0e38f;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!(std::fabs(x[i]) <= most)) {
+      return Invalid("row " + std::to_string(row) + ": element " + std::to_string(i) +
+                     " is not finite, or too large for this encoding");
+    }
+  }
+  return Ok();
+}
+
+}  // namespace
+
+std::string VectorIdentity::ToString() const {
+  return std::string(kEncodings[static_cast<std::size_t>(encoding)]) + '/' + std::to_string(dims) +
+         (is_unit ? "/unit/" : "/raw/") + std::string(kMetrics[static_cast<std::size_t>(metric)]);
+}
+
+Result<VectorIdentity> VectorIdentity::Parse(std::string_view text) {
+  VectorIdentity out;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string_view rest = text.substr(slash);
+  std::from_chars(rest.data() + (rest.empty() ? 0 : 1), rest.data() + rest.size(), out.dims);
+  // Whichever identity prints as this text.
+  for (std::size_t e = 0; e < std::size(kEncodings); ++e) {
+    for (std::size_t m = 0; m < std::size(kMetrics); ++m) {
+      for (const bool is_unit : {false, true}) {
+        out.encoding = static_cast<VectorEncoding>(e);
+        out.metric = static_cast<Metric>(m);
+        out.is_unit = is_unit;
+        if (out.dims > 0 && out.ToString() == text) return out;
+      }
+    }
+  }
+  return Invalid("'" + std::string(text) + "' names no vectors; an example: int8/384/unit/cosine");
+}
+
+Result<EncodedVectors> EncodedVectors::Encode(const VectorIdentity& identity,
+                                              std::span<const float> values) {
+  return Encode(identity, values, VectorOps().instruction_set());
+}
+
+Result<EncodedVectors> EncodedVectors::Encode(const VectorIdentity& identity,
+                                              std::span<const float> values,
+                                              std::string_view instruction_set) {
+  const std::size_t dims = identity.dims;
+  if (dims == 0 || dims > kMostDims || values.size() % dims != 0) {
+    return Invalid(std::to_string(values.size()) + " elements are no rows of " +
+                   std::to_string(dims) + "; dimensions are 1 to 65536");
+  }
+  LATTICE_TRY(const CpuFeatures features, CpuFeatures::Named(instruction_set));
+  EncodedVectors out;
+  LATTICE_TRY(out.ops_, VectorOps::WithInstructionSet(instruction_set));
+  out.identity_ = identity;
+  const bool is_best = instruction_set == VectorOps().instruction_set();
+  out.fns_ = vectors::SelectNarrowDot(is_best ? CpuFeatures::Detect() : features).fns;
+  out.row_bytes_ = RowBytes(identity.encoding, dims);
+  const std::size_t n_rows = values.size() / dims;
+  out.bytes_.resize(n_rows * out.row_bytes_);
+  std::vector<float> row(dims);
+  for (std::size_t r = 0; r < n_rows; ++r) {
+    std::ranges::copy(values.subspan(r * dims, dims), row.begin());
+    if (identity.is_unit) {
+      const Status status = out.ops_.Normalise(row);
+      if (!status) return Error(status.error()).Within("row " + std::to_string(r));
+    }
+    LATTICE_TRY_VOID(CheckVector(identity, row, r));
+    out.scales_.push_back(
+        EncodeRow(identity.encoding, row, out.bytes_.data() + r * out.row_bytes_));
+    if (identity.encoding == VectorEncoding::kBinary) continue;
+    const std::vector<float> stored = out.Decode(r);
+    LATTICE_TRY(const float squared, out.ops_.Dot(stored, stored));
+    out.squared_norms_.push_back(squared);
+  }
+  if (identity.encoding == VectorEncoding::kBinary) {
+    out.squared_norms_.assign(n_rows, static_cast<float>(dims));
+  }
+  return out;
+}
+
+std::vector<float> EncodedVectors::Decode(std::size_t row) const {
+  LATTICE_CHECK(row < size());
+  const std::byte* const from = Row(row);
+  std::vector<float> out(identity_.dims);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    std::uint16_t half = 0;
+    switch (identity_.encoding) {
+      case VectorEncoding::kF16:
+      case VectorEncoding::kBf16:
+        std::memcpy(&half, from + 2 * i, sizeof(half));
+        out[i] = identity_.encoding == VectorEncoding::kF16 ? F16ToF32(half) : Bf16ToF32(half);
+        break;
+      case VectorEncoding::kInt8:
+        out[i] = scales_[row] * static_cast<float>(AsInt8(from)[i]);
+        break;
+      case VectorEncoding::kInt4:
+        out[i] = scales_[row] * static_cast<float>((AsBytes(from)[i / 2] >> (i % 2 * 4) & 15) - 8);
+        break;
+      case VectorEncoding::kBinary:
+        out[i] = (AsBytes(from)[i / 8] >> (i % 8) & 1) != 0 ? -1.0f : 1.0f;
+        break;
+    }
+  }
+  return out;
+}
+
+float EncodedVectors::ScoreOf(float dot, float query_norm, float row_norm) const {
+  switch (identity_.metric) {
+    case Metric::kDot:
+      return dot;
+    case Metric::kSquaredEuclidean: {
+      // Bits that differ, of vectors of 1 and -1: a quarter of the squared distance.
+      const float part = identity_.encoding == VectorEncoding::kBinary ? 4.0f : 1.0f;
+      return std::max(0.0f, (query_norm + row_norm - 2 * dot) / part);
+    }
+    case Metric::kCosine: {
+      const double squared = static_cast<double>(query_norm) * static_cast<double>(row_norm);
+      if (squared == 0 && std::isfinite(dot)) return 0;
+      return static_cast<float>(
+          std::clamp(static_cast<double>(dot) / std::sqrt(squared), -1.0, 1.0));
+    }
+  }
+  return NAN;
+}
+
+Result<float> EncodedVectors::Score(std::size_t i, const EncodedVectors& other,
+                                    std::size_t j) const {
+  if (identity_ != other.identity_) {
+    return Invalid("vectors of " + identity_.ToString() + " and of " + other.identity_.ToString());
+  }
+  if (i >= size() || j >= other.size()) return Invalid("no such row");
+  const std::byte *const a = Row(i), *const b = other.Row(j);
+  const float scales = scales_[i] * other.scales_[j];
+  float dot = 0;
+  switch (identity_.encoding) {
+    case VectorEncoding::kF16:
+      dot = fns_->f16(Decode(i).data(), AsHalves(b), identity_.dims);
+      break;
+    case VectorEncoding::kBf16:
+      dot = fns_->bf16(Decode(i).data(), AsHalves(b), identity_.dims);
+      break;
+    case VectorEncoding::kInt8:
+      dot = scales * static_cast<float>(fns_->i8(AsInt8(a), AsInt8(b), identity_.dims));
+      break;
+    case VectorEncoding::kInt4:
+      dot = scales * static_cast<float>(fns_->i4(AsBytes(a), AsBytes(b), row_bytes_));
+      break;
+    case VectorEncoding::kBinary:
+      dot = static_cast<float>(identity_.dims) -
+            2 * static_cast<float>(fns_->hamming(AsBytes(a), AsBytes(b), row_bytes_));
+      break;
+  }
+  const float score = ScoreOf(dot, squared_norms_[i], other.squared_norms_[j]);
+  if (!std::isfinite(score)) return Invalid("a score too large for f32");
+  return score;
+}
+
+Result<EncodedVectors::Query> EncodedVectors::Prepare(std::span<const float> query) const {
+  if (query.size() != identity_.dims) {
+    return Invalid("a query of " + std::to_string(query.size()) + " dimensions for rows of " +
+                   std::to_string(identity_.dims));
+  }
+  Query out;
+  out.values.assign(query.begin(), query.end());
+  if (identity_.is_unit) LATTICE_TRY_VOID(ops_.Normalise(out.values));
+  LATTICE_TRY(out.squared_norm, ops_.Dot(out.values, out.values));
+  const bool is_int4 = identity_.encoding == VectorEncoding::kInt4;
+  const bool is_binary = identity_.encoding == VectorEncoding::kBinary;
+  if (!is_int4 && !is_binary) return out;
+  out.encoded.resize(row_bytes_);
+  out.scale = EncodeRow(identity_.encoding, out.values, out.encoded.data());
+  const float of_bits = static_cast<float>(identity_.dims);
+  const std::uint8_t* const own = AsBytes(out.encoded.data());
+  out.squared_norm =
+      is_binary ? of_bits
+                : out.scale * out.scale * static_cast<float>(fns_->i4(own, own, row_bytes_));
+  return out;
+}
+
+float EncodedVectors::DotWith(const Query& query, std::size_t row) const {
+  const std::byte* const x = Row(row);
+  switch (identity_.encoding) {
+    case VectorEncoding::kF16:
+      return fns_->f16(query.values.data(), AsHalves(x), identity_.dims);
+    case VectorEncoding::kBf16:
+      return fns_->bf16(query.values.data(), AsHalves(x), identity_.dims);
+    case VectorEncoding::kInt8:
+      return scales_[row] * fns_->wide_i8(query.values.data(), AsInt8(x), identity_.dims);
+    case VectorEncoding::kInt4:
+      return query.scale * scales_[row] *
+             static_cast<float>(fns_->i4(AsBytes(query.encoded.data()), AsBytes(x), row_bytes_));
+    case VectorEncoding::kBinary:
+      return static_cast<float>(identity_.dims) -
+             2 * static_cast<float>(
+                     fns_->hamming(AsBytes(query.encoded.data()), AsBytes(x), row_bytes_));
+  }
+  return NAN;
+}
+
+Result<std::vector<Neighbour>> EncodedVectors::TopK(const Query& query, std::size_t k,
+                                                    std::size_t n_threads) const {
+  constexpr std::size_t kGrainBytes = std::size_t{1} << 17;
+  if (query.values.size() != identity_.dims || n_threads > kMostThreads) {
+    return Invalid("a query of other vectors, or more than 1024 threads");
+  }
+  k = std::min(k, size());
+  if (k == 0) return std::vector<Neighbour>();
+  ThreadPool pool(n_threads == 0 ? ThreadPool::DefaultThreads() : n_threads);
+  vectors::Selection best(identity_.metric, k);
+  std::size_t bad_row = size();
+  std::mutex mutex;
+  pool.ParallelFor(size(), kGrainBytes / row_bytes_ + 1, [&](std::size_t begin, std::size_t end) {
+    vectors::Selection own(identity_.metric, std::min(k, end - begin));
+    std::size_t row = begin;
+    for (; row < end; ++row) {
+      const float s = ScoreOf(DotWith(query, row), query.squared_norm, squared_norms_[row]);
+      if (!std::isfinite(s)) break;
+      own.Offer({row, s});
+    }
+    const std::scoped_lock lock(mutex);
+    if (row < end) bad_row = std::min(bad_row, row);
+    for (const Neighbour& chosen : own.chosen()) best.Offer(chosen);
+  });
+  if (bad_row < size()) {
+    return Invalid("the score of row " + std::to_string(bad_row) + " is too large for f32");
+  }
+  return std::move(best).Sorted();
+}
+
+Result<std::vector<Neighbour>> EncodedVectors::TopK(std::span<const float> query, std::size_t k,
+                                                    std::size_t n_threads) const {
+  LATTICE_TRY(const Query prepared, Prepare(query));
+  return TopK(prepared, k, n_threads);
+}
+
+}  // namespace lattice

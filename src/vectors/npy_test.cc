@@ -1,0 +1,98 @@
+#include "vectors/npy.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "base/aligned_buffer.h"
+
+namespace lattice::vectors {
+namespace {
+
+// A file of format 1 with `n_data` bytes of data.
+std::string File(const std::string& dictionary, std::size_t n_data) {
+  std::string header = dictionary;
+  header.resize(117, ' ');
+  header += '\n';
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(header.size());
+  file += '\0';
+  return file + header + std::string(n_data, '\x01');
+}
+
+std::string Dictionary(const std::string& type, const std::string& shape,
+                       const std::string& fortran = "False") {
+  return "{'descr': " + type + ", 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
+}
+
+struct Parsed {
+  AlignedBuffer memory;
+  Result<NpyMatrix> matrix = Error{ErrorCode::kInternal, "not parsed"};
+};
+Parsed Parse(const std::string& file) {
+  Parsed out{AlignedBuffer(file.size() + 1)};
+  const auto bytes = out.memory.As<std::byte>().first(file.size());
+  std::memcpy(bytes.data(), file.data(), file.size());
+  out.matrix = ParseNpy(bytes);
+  return out;
+}
+
+TEST(NpyTest, KnownTypes) {
+  const struct {
+    const char* type;
+    Dtype dtype;
+    std::size_t bytes;
+  } kTypes[] = {{"'<f4'", Dtype::kF32, 4},
+                {"'<f2'", Dtype::kF16, 2},
+                {"'|i1'", Dtype::kI8, 1},
+                {"'|u1'", Dtype::kU8, 1}};
+  for (const auto& [type, dtype, bytes] : kTypes) {
+    const auto [memory, matrix] = Parse(File(Dictionary(type, "(3, 5)"), 15 * bytes));
+    ASSERT_TRUE(matrix) << type;
+    EXPECT_EQ(matrix->dtype, dtype);
+    EXPECT_EQ(matrix->n_rows, 3u);
+    EXPECT_EQ(matrix->dims, 5u);
+    EXPECT_EQ(matrix->data.size(), 15 * bytes);
+  }
+  EXPECT_TRUE(Parse(File(Dictionary("'<f4'", "(0, 5)"), 0)).matrix);
+}
+
+TEST(NpyTest, OtherFilesAreErrors) {
+  const struct {
+    std::string file;
+    ErrorCode code;
+  } kFiles[] = {
+      {"", ErrorCode::kCorruptData},
+      {"\x93NUMPY", ErrorCode::kCorruptData},
+      {"not numpy at all, but long", ErrorCode::kCorruptData},
+      {std::string("\x93NUMPY\x04\x00\x02\x00{}", 12), ErrorCode::kCorruptData},
+      {std::string("\x93NUMPY\x01\x00\xFF\xFF{}", 12), ErrorCode::kCorruptData},
+      {std::string("\x93NUMPY\x02\x00\xFF\xFF\xFF\xFF", 12), ErrorCode::kCorruptData},
+      {File("{}", 0), ErrorCode::kUnsupported},
+      {File(Dictionary("'<f8'", "(3, 5)"), 120), ErrorCode::kUnsupported},
+      {File(Dictionary("'>f4'", "(3, 5)"), 60), ErrorCode::kUnsupported},
+      {File(Dictionary("'<f4'", "(3, 5)", "True"), 60), ErrorCode::kUnsupported},
+      {File(Dictionary("'<f4'", "(15,)"), 60), ErrorCode::kCorruptData},
+      {File(Dictionary("'<f4'", "(3, 5, 1)"), 60), ErrorCode::kCorruptData},
+      {File(Dictionary("'<f4'", "()"), 4), ErrorCode::kCorruptData},
+      {File(Dictionary("'<f4'", "(-3, 5)"), 60), ErrorCode::kCorruptData},
+      {File(Dictionary("'<f4'", "(3, 0)"), 0), ErrorCode::kCorruptData},
+      {File(Dictionary("'<f4'", "(3, 5)"), 59), ErrorCode::kCorruptData},
+      {File(Dictionary("'<f4'", "(3, 5)"), 61), ErrorCode::kCorruptData},
+      {File(Dictionary("'<f4'", "(4611686018427387904, 4)"), 0), ErrorCode::kCorruptData},
+      {File(Dictionary("'<f4'", "(99999999999999999999, 4)"), 0), ErrorCode::kCorruptData},
+      {File("{'descr': '<f4', 'fortran_order': False, }", 0), ErrorCode::kCorruptData},
+  };
+  for (const auto& [file, code] : kFiles) {
+    const auto parsed = Parse(file);
+    ASSERT_FALSE(parsed.matrix) << file;
+    EXPECT_EQ(parsed.matrix.error().code, code) << file;
+  }
+  std::string shifted = File(Dictionary("'<f4'", "(3, 5)"), 61);
+  shifted[8] = static_cast<char>(shifted[8] + 1);
+  EXPECT_EQ(Parse(shifted).matrix.error().code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace lattice::vectors
