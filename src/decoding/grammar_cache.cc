@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "grammar/gbnf.h"
+#include "grammar/json_schema/json_schema.h"
 #include "grammar/regex.h"
 
 namespace lattice::decoding {
@@ -39,9 +40,9 @@ Result<std::shared_ptr<const grammar::Grammar>> CompileGrammar(const GrammarText
     case GrammarKind::kGbnf:
       return grammar::ParseGbnf(text.text);
     case GrammarKind::kJsonSchema:
-      break;
+      return grammar::CompileJsonSchemaText(text.text, {.max_whitespace = text.max_whitespace});
   }
-  return Error{ErrorCode::kUnsupported, "JSON Schemas are not compiled yet"};
+  return Error{ErrorCode::kInternal, "no such kind of grammar"};
 }
 
 std::shared_ptr<const grammar::Vocabulary> MakeVocabulary(const tokenizers::Tokenizer& tokenizer,

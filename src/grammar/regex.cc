@@ -267,9 +267,9 @@ class RegexParser {
       case 'W':
         return CharSet::WordChars(unicode).Complement();
       case 's':
-        return CharSet::Whitespace(unicode);
+        return CharSet::Whitespace(unicode || options_.unicode_spaces);
       case 'S':
-        return CharSet::Whitespace(unicode).Complement();
+        return CharSet::Whitespace(unicode || options_.unicode_spaces).Complement();
       case 't':
         return CharSet::Of('\t');
       case 'n':

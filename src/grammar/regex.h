@@ -14,6 +14,7 @@ struct RegexOptions {
   /// the whole text must match.
   bool search = false;
   bool unicode_classes = false;      ///< \d \w \s as CharSet's functions say.
+  bool unicode_spaces = false;       ///< \s alone, as ECMAScript has it.
   bool case_insensitive = false;     ///< ASCII letters. Also by "(?i)" at the beginning.
   bool dot_matches_newline = false;  ///< Else . is all but \n, \r, U+2028, U+2029. Also "(?s)".
   /// The expression of one character out of a set: that of a JSON string with its escapes, for

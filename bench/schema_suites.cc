@@ -1,0 +1,229 @@
+// Judges the instances of public suites of JSON Schema: which schemas compile, and whether each
+// instance is taken or not as the suite says.
+//
+//   schema_suites jsonschemabench FOLDER     maskbench/data of guidance-ai/jsonschemabench
+//   schema_suites test-suite FOLDER DRAFT    tests/draft2020-12 (draft7, draft4) of
+//                                            json-schema-org/JSON-Schema-Test-Suite
+//
+// The keys of an instance stand in no order, while a grammar has one: an instance is taken when
+// some order of its keys is.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "grammar/automaton.h"
+#include "grammar/json_schema/json_schema.h"
+#include "grammar/json_schema/string_expr.h"
+
+namespace {
+
+using namespace lattice;
+namespace json = boost::json;
+
+constexpr std::size_t kMaxSteps = 20'000;
+
+// Reads an instance byte by byte, with all orders of keys.
+class Judge {
+ public:
+  explicit Judge(std::shared_ptr<const grammar::Grammar> grammar)
+      : automaton_(std::move(grammar), nullptr) {}
+
+  bool Takes(const json::value& value) {
+    n_steps_ = 0;
+    for (const grammar::State end : After({automaton_.start()}, value)) {
+      if (automaton_.is_complete(end)) return true;
+    }
+    return false;
+  }
+
+ private:
+  using States = std::vector<grammar::State>;
+
+  States Read(const States& from, std::string_view text) {
+    States to;
+    for (const grammar::State state : from) {
+      const auto next = ++n_steps_ > kMaxSteps ? grammar::kNoState : Next(state, text);
+      if (next != grammar::kNoState && std::ranges::find(to, next) == to.end()) to.push_back(next);
+    }
+    return to;
+  }
+
+  grammar::State Next(grammar::State state, std::string_view text) {
+    const auto next = automaton_.Next(state, text);
+    return next ? *next : grammar::kNoState;
+  }
+
+  States After(const States& from, const json::value& value) {
+    if (from.empty()) return from;
+    if (value.is_string()) {
+      return Read(from,
+                  grammar::SpellString({value.get_string().data(), value.get_string().size()}));
+    }
+    if (value.is_array()) {
+      States at = Read(from, "[");
+      bool first = true;
+      for (const json::value& item : value.get_array()) {
+        at = After(first ? at : Read(at, ","), item);
+        first = false;
+      }
+      return Read(at, "]");
+    }
+    if (!value.is_object()) {
+      std::string text = json::serialize(value);
+      if (value.is_double()) {
+        char fixed[400];
+        std::snprintf(fixed, sizeof fixed, "%.17g", value.get_double());
+        for (int digits = 1; digits < 17; ++digits) {
+          char shorter[400];
+          std::snprintf(shorter, sizeof shorter, "%.*g", digits, value.get_double());
+          if (std::strtod(shorter, nullptr) != value.get_double()) continue;
+          std::snprintf(fixed, sizeof fixed, "%s", shorter);
+          break;
+        }
+        text = fixed;
+        if (text.find_first_of(".e") == std::string::npos) text += ".0";
+      }
+      return Read(from, text);
+    }
+    std::vector<const json::key_value_pair*> left;
+    for (const auto& member : value.get_object()) left.push_back(&member);
+    return Read(Members(Read(from, "{"), left, true), "}");
+  }
+
+  // After all members of `left`, in the orders that get furthest first.
+  States Members(const States& from, std::vector<const json::key_value_pair*>& left, bool first) {
+    if (left.empty() || from.empty() || n_steps_ > kMaxSteps)
+      return from.empty() ? from : left.empty() ? from : States{};
+    States all;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const json::key_value_pair* member = left[i];
+      std::string key = first ? "" : ",";
+      key += grammar::SpellString({member->key().data(), member->key().size()}) + ":";
+      const States after = After(Read(from, key), member->value());
+      if (after.empty()) continue;
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+      for (const grammar::State end : Members(after, left, false)) {
+        if (std::ranges::find(all, end) == all.end()) all.push_back(end);
+      }
+      left.insert(left.begin() + static_cast<std::ptrdiff_t>(i), member);
+      if (!all.empty()) break;
+    }
+    return all;
+  }
+
+  grammar::Automaton automaton_;
+  std::size_t n_steps_ = 0;
+};
+
+struct Totals {
+  std::size_t schemas = 0, passing = 0, refused = 0, wrong_accepts = 0, wrong_rejects = 0;
+  std::map<std::string, std::size_t> reasons;
+  std::vector<double> compile_us;
+};
+
+std::string ReasonOf(std::string message) {
+  const std::size_t colon = message.find(": ");
+  std::string path = message.substr(0, colon);
+  const std::string why = colon == std::string::npos ? "" : message.substr(colon);
+  return path.substr(path.rfind('/') + 1).substr(0, 40) + why.substr(0, 90);
+}
+
+void JudgeOne(const json::value& schema, const json::array& tests, const std::string& name,
+              const grammar::JsonSchemaOptions& options, Totals& totals) {
+  ++totals.schemas;
+  const auto start = std::chrono::steady_clock::now();
+  const auto compiled = grammar::CompileJsonSchema(schema, options);
+  const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
+  totals.compile_us.push_back(us.count());
+  const bool none_valid =
+      std::ranges::none_of(tests, [](const json::value& t) { return t.at("valid").as_bool(); });
+  if (!compiled) {
+    if (compiled.error().code == ErrorCode::kInvalidArgument && none_valid &&
+        compiled.error().message.find("no text") != std::string::npos) {
+      ++totals.passing;  // No value satisfies it, and the suite says so too.
+      return;
+    }
+    ++totals.refused;
+    ++totals.reasons[ReasonOf(compiled.error().message)];
+    if (std::getenv("SHOW") != nullptr)
+      std::printf("refused %s: %s\n", name.c_str(), compiled.error().message.c_str());
+    return;
+  }
+  Judge judge(*compiled);
+  bool right = true;
+  for (const json::value& test : tests) {
+    const bool valid = test.at("valid").as_bool();
+    if (judge.Takes(test.at("data")) == valid) continue;
+    right = false;
+    ++(valid ? totals.wrong_rejects : totals.wrong_accepts);
+    std::printf("%s %s: %s\n", valid ? "wrong reject" : "WRONG ACCEPT", name.c_str(),
+                json::serialize(test.at("data")).substr(0, 200).c_str());
+  }
+  totals.passing += right;
+}
+
+void Print(Totals& t) {
+  std::ranges::sort(t.compile_us);
+  const auto at = [&](double q) {
+    return t.compile_us.empty() ? 0.0
+                                : t.compile_us[static_cast<std::size_t>(
+                                      q * static_cast<double>(t.compile_us.size() - 1))];
+  };
+  std::printf("schemas %zu  passing %zu  refused %zu  wrong accepts %zu  wrong rejects %zu\n",
+              t.schemas, t.passing, t.refused, t.wrong_accepts, t.wrong_rejects);
+  std::printf("compile us: p50 %.0f  p99 %.0f  max %.0f\n", at(0.5), at(0.99), at(1));
+  std::vector<std::pair<std::size_t, std::string>> by_count;
+  for (const auto& [reason, n] : t.reasons) by_count.emplace_back(n, reason);
+  std::ranges::sort(by_count, std::greater<>());
+  for (std::size_t i = 0; i < by_count.size() && i < 60; ++i) {
+    std::printf("%6zu  %s\n", by_count[i].first, by_count[i].second.c_str());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const bool is_suite = std::string_view(argv[1]) == "test-suite";
+  grammar::JsonSchemaOptions options;
+  options.integers_with_point = true;
+  if (argc > 3 && std::string_view(argv[3]) == "draft7")
+    options.dialect = grammar::Dialect::kDraft7;
+  if (argc > 3 && std::string_view(argv[3]) == "draft4")
+    options.dialect = grammar::Dialect::kDraft4;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[2])) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  Totals totals;
+  for (const auto& file : files) {
+    const auto text = ReadFile(file, 64u << 20);
+    if (!text) continue;
+    const auto document = ParseJson(*text, 400);
+    if (!document) {
+      std::printf("unreadable %s\n", file.c_str());
+      continue;
+    }
+    if (!is_suite) {
+      JudgeOne(document->at("schema"), document->at("tests").as_array(), file.filename(), options,
+               totals);
+      continue;
+    }
+    options.check_formats = file.parent_path().filename() == "format";
+    for (const json::value& group : document->as_array()) {
+      JudgeOne(group.at("schema"), group.at("tests").as_array(),
+               file.filename().string() + ": " + std::string(group.at("description").as_string()),
+               options, totals);
+    }
+  }
+  Print(totals);
+}

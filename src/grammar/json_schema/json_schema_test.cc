@@ -1,0 +1,145 @@
+#include "grammar/json_schema/json_schema.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grammar/matcher.h"
+
+namespace lattice::grammar {
+namespace {
+
+struct Case {
+  std::string_view schema;
+  std::vector<std::string_view> valid;
+  std::vector<std::string_view> invalid;
+};
+
+const Case kCases[] = {
+    {R"({"type":"integer","minimum":-3,"maximum":120})",
+     {"-3", "0", "7", "99", "120"},
+     {"-4", "121", "1.5", "007", "1.0", "1e1"}},
+    {R"({"type":"number","exclusiveMinimum":0.25,"maximum":10})",
+     {"0.251", "0.3", "1", "10", "10.0", "9.999"},
+     {"0.25", "0.250", "0", "10.01", "-1"}},
+    {R"({"type":"integer","multipleOf":7})", {"0", "7", "-14", "700"}, {"1", "15", "-13"}},
+    {R"({"multipleOf":0.01})", {"0.01", "1.5", "3", "true"}, {"0.001", "1.234"}},
+    {R"({"type":"string","minLength":2,"maxLength":3})",
+     {R"("ab")", R"("a\n\"")", "\"\xC3\xA9\xE2\x82\xAC\""},
+     {R"("a")", R"("abcd")", R"("a)"}},
+    {R"({"type":"string","pattern":"^a+$"})", {R"("a")", R"("aaa")"}, {R"("")", R"("ba")"}},
+    {R"({"type":"string","format":"date"})",
+     {R"("2024-02-29")", R"("1999-12-31")"},
+     {R"("2023-02-29")", R"("2023-13-01")"}},
+    {R"({"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["b"],
+         "additionalProperties":false,"type":"object"})",
+     {R"({"b":"x"})", R"({"a":1,"b":"x"})"},
+     {R"({})", R"({"a":1})", R"({"b":"x","c":1})", R"({"a":"1","b":"x"})"}},
+    {R"({"type":"object","properties":{"a":{"type":"integer"}}})",
+     {R"({})", R"({"a":1,"z":[1,{}]})", R"({"z":null})"},
+     {R"({"a":"x"})", R"({"z":1,"a":"x"})"}},
+    {R"({"type":"object","patternProperties":{"^x":{"type":"integer"}},
+         "additionalProperties":{"type":"string"}})",
+     {R"({"x1":1,"y":"s"})", R"({})"},
+     {R"({"x1":"s"})", R"({"y":1})"}},
+    {R"({"type":"object","minProperties":1,"maxProperties":2,"additionalProperties":false,
+         "properties":{"a":{"type":"null"},"b":{"type":"null"},"c":{"type":"null"}}})",
+     {R"({"a":null})", R"({"b":null,"c":null})"},
+     {R"({})", R"({"a":null,"b":null,"c":null})"}},
+    {R"({"enum":[1,"a",null,{"k":[true]}]})",
+     {"1", "1.0", R"("a")", "null", R"({"k":[true]})"},
+     {"2", R"("b")", R"({"k":[false]})", R"({})"}},
+    {R"({"oneOf":[{"required":["a"]},{"required":["b"]}],"type":"object"})",
+     {R"({"a":1})", R"({"b":1})"},
+     {R"({})", R"({"a":1,"b":1})"}},
+    {R"({"not":{"type":"string"}})", {"1", "{}", "[]"}, {R"("a")"}},
+    {R"({"if":{"properties":{"k":{"const":1}},"required":["k"]},"then":{"required":["x"]},
+         "type":"object"})",
+     {R"({"k":1,"x":2})", R"({"k":2})", R"({})"},
+     {R"({"k":1})"}},
+    {R"({"type":"array","prefixItems":[{"type":"null"},{"type":"integer"}],"items":false})",
+     {"[]", "[null]", "[null,1]"},
+     {"[1]", "[null,1,1]"}},
+    {R"({"type":"array","items":{"enum":[1,2,3]},"uniqueItems":true,"minItems":2})",
+     {"[1,2]", "[3,1,2]"},
+     {"[1]", "[1,1]", "[1,2,3,1]"}},
+    {R"({"type":"array","items":{"type":"integer"},"contains":{"minimum":5},"maxContains":1})",
+     {"[5]", "[1,6,2]"},
+     {"[]", "[1]", "[5,6]"}},
+    {R"({"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":
+         {"next":{"$ref":"#/$defs/n"}},"additionalProperties":false}}})",
+     {R"({})", R"({"next":{"next":{}}})"},
+     {R"({"next":1})"}},
+    {R"({"$defs":{"a~b/c%":{"anyOf":[{"type":"null"}]}},"$ref":"#/$defs/a~0b~1c%25/anyOf/0"})",
+     {"null"},
+     {"1"}},
+    {R"({"$schema":"http://json-schema.org/draft-04/schema#","minimum":3,"exclusiveMinimum":true})",
+     {"3.5", "4"},
+     {"3", "3.0"}},
+    {R"({"type":"object","additionalProperties":{"type":"integer"},"properties":{"a\"b":{}}})",
+     {R"({"a\"b":"s"})"},
+     {R"({"z":"s"})"}},
+};
+
+TEST(JsonSchemaTest, AcceptsWhatIsValidAndNothingElse) {
+  for (const Case& c : kCases) {
+    const auto grammar = CompileJsonSchemaText(c.schema);
+    ASSERT_TRUE(grammar) << c.schema << ": " << grammar.error().message;
+    for (const std::string_view text : c.valid) {
+      const auto matches = Matches(*grammar, text);
+      EXPECT_TRUE(matches && *matches) << c.schema << " must take " << text;
+    }
+    for (const std::string_view text : c.invalid) {
+      const auto matches = Matches(*grammar, text);
+      EXPECT_TRUE(matches && !*matches) << c.schema << " must not take " << text;
+    }
+  }
+}
+
+TEST(JsonSchemaTest, RefusesWhatItCannotEnforceWithItsPlace) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {R"({"properties":{"a":{"$ref":"https://example.com/x"}}})", "#/properties/a/$ref"},
+      {R"({"properties":{"a":{"format":"regex"}}})", "#/properties/a/format"},
+      {R"x({"items":{"pattern":"a(?=b)"}})x", "#/items/pattern"},
+      {R"({"items":{"multipleOf":-1}})", "#/items/multipleOf"},
+      {R"({"type":"array","uniqueItems":true})", "uniqueItems"},
+      {R"({"$ref":"#"})", "circle"},
+      {R"({"enum":[]})", ""},
+      {R"({"type":"integer","minimum":3,"maximum":2})", ""},
+      {R"({"allOf":[{"type":"string"},{"type":"null"}]})", ""},
+      {R"({"type":"string","minLength":5,"maxLength":4})", ""},
+      {R"(3)", "#"},
+  };
+  for (const auto& [schema, place] : cases) {
+    const auto grammar = CompileJsonSchemaText(schema);
+    ASSERT_FALSE(grammar) << schema;
+    EXPECT_NE(grammar.error().message.find(place), std::string::npos) << grammar.error().message;
+  }
+}
+
+TEST(JsonSchemaTest, WhiteSpaceWithinALimitWhereAskedFor) {
+  const auto grammar = CompileJsonSchemaText(R"({"type":"array"})", {.max_whitespace = 2});
+  ASSERT_TRUE(grammar);
+  EXPECT_TRUE(*Matches(*grammar, "[ 1 ,\n {}]"));
+  EXPECT_FALSE(*Matches(*grammar, "[   1]"));
+}
+
+TEST(JsonSchemaTest, LargeSchemasEndInBoundedTime) {
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += R"({"items":)";
+  EXPECT_FALSE(CompileJsonSchemaText(deep));
+  std::string product = R"({"type":"object","allOf":[)";
+  for (int i = 0; i < 40; ++i) {
+    const std::string n = std::to_string(i);
+    product += (i > 0 ? "," : "") + std::string(R"({"anyOf":[{"required":["a)") + n +
+               R"("]},{"required":["b)" + n + R"("]}]})";
+  }
+  const auto refused = CompileJsonSchemaText(product + "]}");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace lattice::grammar
