@@ -7,6 +7,8 @@
 namespace lattice::engine {
 namespace {
 
+constexpr float kNever = -1e30f;  // a logit that neither penalties nor temperatures make infinite
+
 double Seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -57,7 +59,9 @@ Result<Answer> Answer::Begin(const TextModel& model, std::span<const TokenId> pr
   text.skip_special_tokens = options.skip_special_tokens;
   text.shown_special = options.shown_special;
   LATTICE_TRY(decoding::TextStream stream, decoding::TextStream::Create(model.tokenizer, text));
-  return Answer(std::move(sampler), std::move(stream), model.n_tokens(), prompt.size(), options);
+  Answer answer(std::move(sampler), std::move(stream), model.n_tokens(), prompt.size(), options);
+  if (options.min_tokens > 0) answer.stop_tokens_ = std::move(text.stop_tokens);
+  return answer;
 }
 
 Answer::Answer(decoding::Sampler sampler, decoding::TextStream stream, std::size_t n_tokens,
@@ -80,7 +84,13 @@ Result<TokenId> Answer::Draw(std::span<const float> logits) {
   if (budget_) {
     if (const auto forced = budget_->Forced()) return *forced;
   }
-  return sampler_.Sample(logits);
+  if (usage_.n_generated >= options_->min_tokens) return sampler_.Sample(logits);
+  without_stops_.assign(logits.begin(), logits.end());
+  for (const TokenId id : stop_tokens_) {
+    if (static_cast<std::size_t>(id) >= without_stops_.size()) continue;
+    without_stops_[static_cast<std::size_t>(id)] = kNever;
+  }
+  return sampler_.Sample(without_stops_);
 }
 
 /// Puts a token that belongs to the text where Show finds it.

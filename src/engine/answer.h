@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/function_ref.h"
 #include "base/token_id.h"
@@ -71,6 +72,8 @@ class Answer {
   decoding::TextStream stream_;
   std::size_t n_tokens_;  // of the vocabulary
   const GenerationOptions* options_;
+  std::vector<TokenId> stop_tokens_;  // that min_tokens keeps back
+  std::vector<float> without_stops_;  // logits
   std::optional<ThinkingBudget> budget_;
   decoding::LogProbabilityReader reader_;
 

@@ -35,6 +35,7 @@ void Batcher::Step() {
   CollectRows();
   if (read_.empty()) return;  // those whose turn it was gave up their memory
   Read();
+  TellPrompts();
   Draw();
   DropEnded();
 }
@@ -85,7 +86,7 @@ bool Batcher::HasRoom(const models::Sequence& sequence, std::size_t n_tokens) co
 }
 
 bool Batcher::Start(Task& task) {
-  auto sequence = memory_->Begin(task.ids);
+  auto sequence = task.n_to_tell() > 0 ? memory_->BeginEmpty() : memory_->Begin(task.ids);
   const std::size_t n_tokens = std::min(task.ids.size() + 1, memory_->context_tokens());
   if (!HasRoom(*sequence, n_tokens)) return false;
   if (!memory_->Reserve(*sequence, n_tokens - sequence->n_tokens())) return false;
@@ -120,6 +121,7 @@ void Batcher::PutOffYoungest() {
 void Batcher::CollectRows() {
   read_.clear();
   drawing_.clear();
+  telling_.clear();
   ids_.clear();
   rows_.clear();
   sequences_.clear();
@@ -132,24 +134,59 @@ void Batcher::CollectRows() {
     rows_.push_back({begin, static_cast<std::uint32_t>(ids_.size())});
     sequences_.push_back(task->sequence.get());
     read_.push_back(task.get());
-    if (task->n_rows < task->n_left()) continue;
+    if (task->n_to_tell() > 0) {
+      telling_.push_back({task.get(), outputs_.size()});
+      for (std::uint32_t row = begin; row + 1 < rows_.back().end; ++row) outputs_.push_back(row);
+    }
+    const bool draws = task->n_rows == task->n_left();
+    if (!draws && task->n_to_tell() == 0) continue;
     outputs_.push_back(rows_.back().end - 1);
-    drawing_.push_back(task.get());
+    if (draws) drawing_.push_back({task.get(), outputs_.size() - 1});
   }
 }
 
-/// One pass over the rows. The logits of each task that has nothing left to read are in logits_
-/// then, in the order of drawing_.
+/// One pass over the rows. The logits of outputs_ are in logits_ then.
 void Batcher::Read() {
   if (outputs_.empty()) outputs_.push_back(rows_.back().end - 1);  // none would mean all
   const models::Batch batch{ids_, {}, rows_, outputs_, sequences_};
   const kernels::Buffer& hidden = model_.model->Forward(batch, workspace_);
   ++totals_.n_steps;
   for (Task* task : read_) Note(*task);
-  if (drawing_.empty()) return;
+  if (drawing_.empty() && telling_.empty()) return;
   const kernels::Buffer& logits = model_.model->Logits(hidden, {}, workspace_);
   logits_.resize(logits.rows() * logits.cols());
   backend_.Read(logits, logits_);
+}
+
+std::span<const float> Batcher::LogitsOf(std::size_t output) const {
+  const std::size_t width = logits_.size() / outputs_.size();
+  return std::span(logits_).subspan(output * width, width);
+}
+
+void Batcher::TellPrompts() {
+  for (const auto& [task, first_output] : telling_) {
+    Status told = TellPrompt(*task, first_output);
+    if (told) continue;
+    std::erase_if(drawing_, [&](const Output& output) { return output.task == task; });
+    Close(*task, std::move(told).error());
+  }
+}
+
+/// Each row that was read says something about the token after it, if the prompt has one. After its
+/// memory was given up a prompt is read again, and what was told is not told again.
+Status Batcher::TellPrompt(Task& task, std::size_t first_output) {
+  const std::size_t n_before = task.n_read() - task.n_rows;
+  for (std::size_t i = 0; i < task.n_rows; ++i) {
+    const std::size_t at = n_before + i + 1;
+    if (at <= task.n_told || at >= task.n_prompt) continue;
+    decoding::LogProbabilities said;
+    LATTICE_TRY_VOID(
+        log_probabilities_.Read(LogitsOf(first_output + i).first(model_.n_tokens()), task.ids[at],
+                                task.request.options.n_top_log_probabilities.value_or(0), said));
+    task.n_told = at;
+    task.request.on_prompt_token(said);
+  }
+  return Ok();
 }
 
 /// The task's rows have been read.
@@ -162,21 +199,20 @@ void Batcher::Note(Task& task) {
 
 void Batcher::Draw() {
   if (drawing_.empty()) return;
-  const std::size_t width = logits_.size() / drawing_.size();
   drawn_.assign(drawing_.size(), Ok());
-  for (Task* task : drawing_) {
-    if (task->is_answering) continue;
-    task->answer->SetCached(task->n_prompt - task->n_prompt_rows);
+  for (const Output& output : drawing_) {
+    Task& task = *output.task;
+    if (!task.is_answering) task.answer->SetCached(task.n_prompt - task.n_prompt_rows);
   }
   const auto draw = [&](std::size_t i) {
-    drawn_[i] = drawing_[i]->answer->Next(std::span(logits_).subspan(i * width, width));
+    drawn_[i] = drawing_[i].task->answer->Next(LogitsOf(drawing_[i].index));
   };
   if (drawing_.size() == 1) {
     draw(0);
   } else {
     pool_.ParallelEach(drawing_.size(), draw);
   }
-  for (std::size_t i = 0; i < drawing_.size(); ++i) Go(*drawing_[i], drawn_[i]);
+  for (std::size_t i = 0; i < drawing_.size(); ++i) Go(*drawing_[i].task, drawn_[i]);
 }
 
 /// A token has been drawn, or could not be: shows it and goes on.

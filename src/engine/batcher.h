@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -55,6 +56,9 @@ class Batcher {
   void CollectRows();
   void Read();
   void Note(Task& task);
+  std::span<const float> LogitsOf(std::size_t output) const;
+  void TellPrompts();
+  Status TellPrompt(Task& task, std::size_t first_output);
   void Draw();
   void Go(Task& task, const Status& drawn);
 
@@ -76,12 +80,19 @@ class Batcher {
   std::optional<std::uint64_t> blocked_;        // found no room; nothing has become free since
 
   // Of the step at hand.
-  std::vector<Task*> read_, drawing_;
+  struct Output {
+    Task* task = nullptr;
+    std::size_t index = 0;  // in outputs_
+  };
+  std::vector<Task*> read_;
+  std::vector<Output> drawing_;  // the row of its last token
+  std::vector<Output> telling_;  // the first of all its rows
   std::vector<TokenId> ids_;
   std::vector<models::SequenceRows> rows_;
   std::vector<models::Sequence*> sequences_;
   std::vector<std::uint32_t> outputs_;
   std::vector<float> logits_;
+  decoding::LogProbabilityReader log_probabilities_;
   std::vector<Status> drawn_;
 
   SchedulerMetrics totals_;

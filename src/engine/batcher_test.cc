@@ -105,6 +105,44 @@ TEST_P(BatcherTest, WhoGivesUpItsMemoryAnswersTheSame) {
   EXPECT_GT(ExpectSameWith(options).n_put_off, 0u);
 }
 
+TEST_P(BatcherTest, PromptsAreJudgedAsIfTheyHadBeenDrawn) {
+  MakeRequests(6);
+  // What was said of each token when it was drawn is said again when it is part of a prompt.
+  SchedulerOptions options;
+  options.chunk_alone = options.chunk_beside_answers = 40;
+  options.max_sequences = 3;
+  for (const bool is_scarce : {false, true}) {
+    options.memory_bytes = engine_.BytesFor(is_scarce ? 5 : 64, 3);
+    TestBatcher batcher(engine_, options);
+    batcher.Add(requests_[0]);  // keeps a beginning that some of the others have
+    batcher.Finish();
+    std::deque<std::vector<float>> judged(requests_.size());
+    std::deque<Told> told(requests_.size());
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      std::vector<TokenId> prompt = requests_[i].prompt;
+      prompt.insert(prompt.end(), alone_[i].ids.begin(), alone_[i].ids.end());
+      GenerationRequest request = DrawTokens(prompt, 2, told[i]);
+      request.on_prompt_token = [&judged, i](const decoding::LogProbabilities& said) {
+        judged[i].push_back(said.chosen.log_probability);
+        for (const auto& top : said.top) judged[i].push_back(top.log_probability);
+      };
+      batcher.Add(std::move(request));
+    }
+    batcher.Finish();
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      SCOPED_TRACE("request " + std::to_string(i));
+      const auto& drawn = alone_[i].log_probabilities;
+      EXPECT_EQ(judged[i].size(), 3 * (requests_[i].prompt.size() + alone_[i].ids.size() - 1));
+      ASSERT_GE(judged[i].size(), drawn.size());
+      EXPECT_EQ(std::vector<float>(judged[i].end() - static_cast<std::ptrdiff_t>(drawn.size()),
+                                   judged[i].end()),
+                drawn);
+      EXPECT_EQ(told[i].ids.size(), 2u);
+      EXPECT_EQ(told[i].end->usage.n_cached, 0u);
+    }
+  }
+}
+
 TEST_P(BatcherTest, NobodyWaitsLongerThanOneChunk) {
   SchedulerOptions options;
   options.chunk_beside_answers = 16;

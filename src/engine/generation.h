@@ -27,6 +27,7 @@ struct ThinkingLimit {
 /// What a caller asks of one answer.
 struct GenerationOptions {
   std::size_t max_tokens = 0;  ///< Of the answer; 0: as many as the context holds.
+  std::size_t min_tokens = 0;  ///< Before them no stop token is drawn; not with a mask.
   decoding::SamplingOptions sampling;
   std::vector<std::string> stop_strings;
   std::vector<TokenId> stop_tokens;    ///< Besides the model's own.

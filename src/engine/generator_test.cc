@@ -151,6 +151,19 @@ TEST_P(GeneratorTest, EndsWhereItIsTold) {
   EXPECT_EQ(cut.text, free.text.substr(0, free.text.find(stop)));
 }
 
+TEST_P(GeneratorTest, StopTokensWaitForTheLeastLength) {
+  ContextCache context = Context();
+  const Generation free = Run(Prompt(37), Greedy(12), context);
+  GenerationOptions options = Greedy(12);
+  options.stop_tokens = {free.ids[1]};
+  const Generation stopped = Run(Prompt(37), options, context);
+  EXPECT_LE(stopped.ids.size(), 2u);
+  options.min_tokens = 6;
+  const Generation longer = Run(Prompt(37), options, context);
+  EXPECT_GE(longer.ids.size(), 6u);
+  EXPECT_EQ(std::count(longer.ids.begin(), longer.ids.begin() + 5, free.ids[1]), 0);
+}
+
 /// Lets the model say these tokens and no other.
 class Script final : public decoding::LogitMask {
  public:

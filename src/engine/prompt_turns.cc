@@ -8,6 +8,9 @@ namespace {
 // A shorter common beginning is read sooner than waited for.
 constexpr std::size_t kWorthWaiting = 64;
 
+// Of prompts whose every row gets logits, which are as wide as the vocabulary.
+constexpr std::size_t kToldRows = 32;
+
 std::size_t CommonBeginning(std::span<const TokenId> a, std::span<const TokenId> b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
@@ -43,18 +46,23 @@ void PromptTurns::Deal(std::span<const std::unique_ptr<Task>> tasks, SequenceMem
     task->n_rows = task->is_reading() ? 0 : 1;
     if (task->is_reading()) readers_.push_back(task.get());
   }
+  std::size_t left_to_tell = kToldRows;
   std::size_t left = readers_.size() < tasks.size() ? chunk_beside_answers_ : chunk_alone_;
   const auto next =
       std::ranges::find_if(readers_, [&](const Task* task) { return task->number > last_; });
   std::rotate(readers_.begin(), next, readers_.end());
   for (Task* task : readers_) {
     if (left == 0) break;
-    if (memory.keeps_texts()) {
+    const bool tells = task->n_to_tell() > 0;
+    if (memory.keeps_texts() && !tells) {
       if (WaitsForOlder(*task, tasks)) continue;
       GoOnFromKept(*task, memory);
     }
-    task->n_rows = task->RowsToPlace(std::min(left, task->n_left()));
+    const std::size_t most = tells ? std::min(left, left_to_tell) : left;
+    if (most == 0) continue;
+    task->n_rows = task->RowsToPlace(std::min(most, task->n_left()));
     left -= task->n_rows;
+    if (tells) left_to_tell -= task->n_rows;
     last_ = task->number;
   }
 }

@@ -43,6 +43,10 @@ struct GenerationRequest {
   /// every other request waits for them. They may call Submit, but nothing that waits. The
   /// request is destroyed on that thread too. Its mask is asked on one of the pool's threads.
   std::function<void(const GeneratedToken&)> on_token;
+  /// What the model said about each token of the prompt but the first, in order, before the first
+  /// on_token; options.n_top_log_probabilities likeliest ones with each. The whole prompt is read
+  /// then, whatever was read before.
+  std::function<void(const decoding::LogProbabilities&)> on_prompt_token;
   /// The last call, exactly one for each request that was accepted, whatever became of it.
   std::function<void(const GenerationEnd&)> on_end;
 };

@@ -72,7 +72,7 @@ std::size_t SequenceMemory::FreePages() const {
 
 std::unique_ptr<models::Sequence> SequenceMemory::Begin(std::span<const TokenId> ids) {
   if (auto kept = BeginFurther(ids, 0)) return kept;
-  return store_->New();
+  return BeginEmpty();
 }
 
 std::unique_ptr<models::Sequence> SequenceMemory::BeginFurther(std::span<const TokenId> ids,

@@ -28,6 +28,8 @@ class SequenceMemory {
   bool is_recurrent() const { return bytes_per_state_ > 0; }
   bool keeps_texts() const { return cache_.is_on(); }
 
+  /// A sequence that has read nothing.
+  std::unique_ptr<models::Sequence> BeginEmpty() { return store_->New(); }
   /// A sequence that has read as much of `ids` as is kept, but for the last token at least.
   std::unique_ptr<models::Sequence> Begin(std::span<const TokenId> ids);
   /// One that has read more than `n_known` of them; null if there is none.

@@ -31,12 +31,16 @@ struct Task {
   bool is_answering = false;                   ///< The first token has been drawn.
   std::size_t n_rows = 0;                      ///< To be read in the step at hand.
   std::size_t n_prompt_rows = 0;               ///< Read of the prompt, without what was kept.
+  std::size_t n_told = 0;                      ///< Tokens of the prompt by on_prompt_token.
   bool has_ended = false;
 
   std::size_t n_read() const { return sequence == nullptr ? 0 : sequence->n_tokens(); }
   std::size_t n_left() const { return ids.size() - n_read(); }
   /// More to read than one token: that is read at once, whether it was drawn or ends the prompt.
   bool is_reading() const { return n_left() > 1; }
+
+  /// Tokens of the prompt that on_prompt_token still waits for.
+  std::size_t n_to_tell() const { return request.on_prompt_token ? n_prompt - 1 - n_told : 0; }
 
   /// A step's reading stops there, and what has been read is kept.
   void AddPlace(std::size_t n_tokens);
