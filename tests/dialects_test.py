@@ -469,5 +469,19 @@ class Ollama(Dialects):
             self.assertIsInstance(self.post(path, body, status)["error"], str)
 
 
+class Infill(Dialects):
+    def test_a_middle_is_asked_for_by_the_model_s_tokens(self):
+        n_tokens = [self.post("/tokenize", {"content": text, "model": "hermes"})["count"] for text in ("def f(", "\nf(1, 2)")]
+        for prompt in "def f(", self.post("/tokenize", {"content": "def f(", "model": "hermes"})["tokens"]:
+            body = {"model": "hermes", "prompt": prompt, "suffix": "\nf(1, 2)", "temperature": 0, "max_tokens": 50}
+            answer = self.post("/v1/completions", body)
+            self.assertEqual(answer["choices"][0]["text"], scripted_model.HERMES["middle"])
+            self.assertEqual(answer["choices"][0]["finish_reason"], "stop")
+            self.assertEqual(answer["usage"]["prompt_tokens"], sum(n_tokens) + 3)
+        for more in {"model": "xml"}, {"echo": True}:
+            error = self.post("/v1/completions", dict(body, **more), 400)["error"]
+            self.assertEqual((error["param"], error["code"]), ("suffix", "unsupported_parameter"))
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -10,6 +10,7 @@ import re
 import struct
 
 END = "<|im_end|>"
+FIM = ["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"]
 CONTROL = ["<|endoftext|>", "<|im_start|>", END, "<think>", "</think>"]
 PIECE = 3  # characters of a token, at least
 
@@ -67,7 +68,7 @@ def write(folder, scripts, marks):
     taken, follow = set(letters) | {t for t in CONTROL if "think" not in t}, {}
     names = [f"<|play:{name}|>" for name in scripts]
     chains = {name: pieces_of(text, taken) for name, text in scripts.items()}
-    tokens = list(CONTROL)
+    tokens = CONTROL + (FIM if "middle" in scripts else [])
     tokens += letters
     tokens += names
     tokens += [p for chain in chains.values() for p in chain if p not in CONTROL]
@@ -75,10 +76,12 @@ def write(folder, scripts, marks):
     for name, chain in chains.items():
         for here, there in zip([f"<|play:{name}|>", *chain], [*chain, END]):
             follow[ids[here]] = ids[there]
+    if "middle" in scripts:
+        follow[ids[FIM[2]]] = follow[ids["<|play:middle|>"]]
     size = -(-len(tokens) // 64) * 64
     ranks = {token: ids[token] for token in letters}
     added = [{"id": ids[t], "content": t, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
-              "special": t in names or t in CONTROL[:3]} for t in tokens if t not in ranks]
+              "special": t in names or t in CONTROL[:3] + FIM} for t in tokens if t not in ranks]
     (folder / "tokenizer.json").write_text(json.dumps({
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None,
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
@@ -137,6 +140,7 @@ HERMES = {
     "both": '<tool_call>{"name":"weather","arguments":{"city":"Oslo"}}</tool_call>\n'
             '<tool_call>{"arguments":{},"name":"now"}</tool_call> Wait, please.',
     "ponder": "<think>\nOne and two make three.\n</think>\n\nThree, I guess.",
+    "middle": "a, b): return a + b",
     "broken": '<tool_call>{"name": "weather", "arguments": {"city": </tool_call> oops',
 }
 XML = {

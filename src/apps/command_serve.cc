@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,19 +39,24 @@ Status ReadKeys(const Arguments& arguments, const AppContext& context, server::A
 
 /// One line for each request, without anything that the client wrote.
 void LogAccess(const server::RequestRecord& record) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char time[32];
+  time[std::strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &utc)] = '\0';
   std::fprintf(stderr,
-               "access id=%s method=%s route=%s status=%d ms=%.1f request_bytes=%zu "
+               "access time=%s id=%s method=%s route=%s status=%d ms=%.1f request_bytes=%zu "
                "response_bytes=%zu\n",
-               record.id.c_str(), record.method, record.route, record.status, record.seconds * 1000,
-               record.body_bytes, record.sent_bytes);
+               time, record.id.c_str(), record.method, record.route, record.status,
+               record.seconds * 1000, record.body_bytes, record.sent_bytes);
 }
 
 void Warn(const server::HttpServer& http, bool has_keys, const AppContext& context) {
   const LogSink log = context.Log();
   if (!log || http.is_local() || has_keys) return;
   log(LogLevel::kWarning,
-      "anybody who reaches this machine may use the server: give it --api-key-file, and TLS by a "
-      "proxy in front of it");
+      "anybody who reaches this machine may use the server: give it --api-key-file, and --tls-cert "
+      "so that nobody reads the keys on their way");
 }
 
 Status Serve(Arguments arguments, const AppContext& context) {
@@ -64,7 +70,9 @@ Status Serve(Arguments arguments, const AppContext& context) {
   LATTICE_TRY(const OpenedModels opened, OpenModels(flags, context));
   server::Service service(*opened.models, metrics, context.stop);
   arguments.http.is_open = server::Service::IsOpen;
+  arguments.http.failure = server::Service::Failure;
   const bool logs = !context.quiet;
+  const std::string scheme = arguments.http.tls_certificate.empty() ? "http://" : "https://";
   LATTICE_TRY(const auto http, server::HttpServer::Listen(
                                    std::move(arguments.http),
                                    [&](std::shared_ptr<server::Exchange> exchange) {
@@ -76,7 +84,7 @@ Status Serve(Arguments arguments, const AppContext& context) {
                                    }));
   Warn(*http, has_keys, context);
   LATTICE_TRY_VOID(
-      Print("listening on http://" + http->address() + " with" + NamesOf(*opened.models) + "\n"));
+      Print("listening on " + scheme + http->address() + " with" + NamesOf(*opened.models) + "\n"));
   const Status ended = http->Run(context.stop);
   opened.models->Stop();  // while what answers is still there
   return ended;
@@ -119,6 +127,15 @@ Action DeclareServe(CLI::App& arguments, const AppContext& context) {
       .add_option("--api-key-file", parsed->api_key_file,
                   "Keys that clients must send, one a line (LATTICE_API_KEYS)")
       ->type_name("FILE");
+  CLI::Option* const certificate =
+      arguments
+          .add_option("--tls-cert", http.tls_certificate,
+                      "Speak HTTPS: a PEM file with the certificate and the chain above it")
+          ->type_name("FILE");
+  certificate->needs(
+      arguments.add_option("--tls-key", http.tls_key, "Its key, a PEM file without a password")
+          ->type_name("FILE")
+          ->needs(certificate));
   arguments
       .add_option("--allow-host", http.guard.allowed_hosts,
                   "A further name that requests may give this machine, as a proxy passes it on")

@@ -11,6 +11,7 @@
 #include "embed/embedding_model.h"
 #include "engine/scheduler.h"
 #include "hub/hub.h"
+#include "server/openai/generation_fields.h"
 
 namespace lattice::apps {
 namespace {
@@ -60,7 +61,8 @@ engine::SchedulerOptions OptionsFor(const ServeFlags& flags, const FoundTextMode
   const std::size_t left = available > taken ? (available - taken) / 2 : 0;
   engine::SchedulerOptions options;
   options.max_sequences = flags.parallel;
-  options.max_waiting = 16 * flags.parallel;
+  // All choices that one request may ask for find room, so that none is told in vain to come again.
+  options.max_waiting = std::max(16 * flags.parallel, server::kMaxAnswers);
   options.context_tokens = found.use.n_tokens;
   options.kv_type = found.use.kv_type;
   options.memory_bytes = std::max(std::min(bytes_for(flags.parallel), left), bytes_for(1));

@@ -57,7 +57,7 @@ class LiteLlm(Clients):
         import litellm
         tool = {"type": "function", "function": {"name": "weather", "parameters": {
             "type": "object", "properties": {"city": {"type": "string"}}}}}
-        for name, base in (("openai/hermes", "/v1"), ("anthropic/hermes", "")):
+        for name, base in (("openai/hermes", "/v1"), ("anthropic/hermes", ""), ("ollama_chat/hermes", "")):
             answer = litellm.completion(model=name, api_base=self.url + base, api_key="none", tools=[tool],
                                         max_tokens=200, messages=[{"role": "user", "content": "weather"}])
             (call,) = answer.choices[0].message.tool_calls

@@ -1,5 +1,7 @@
 #include "server/http/connection.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -20,6 +22,13 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kReadBytes = std::size_t{16} << 10;
 constexpr milliseconds kLingerTime{2000};
+constexpr milliseconds kHangUpPause{100};
+
+/// Whether the other side sends no more, whatever is still to be read of it.
+bool HungUp(int socket) {
+  pollfd state{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  return poll(&state, 1, 0) > 0;
+}
 
 const char* KnownMethod(std::string_view method) {
   for (const char* known : {"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE"}) {
@@ -58,6 +67,7 @@ struct LeaveAtEnd {
 
 Connection::Connection(ConnectionHub& hub, asio::ip::tcp::socket socket)
     : hub_(hub), socket_(std::move(socket)), deadline_(hub.io), wake_(hub.io), chunk_(kReadBytes) {
+  if (hub_.tls) tls_.emplace(socket_, *hub_.tls);
   hub_.open.insert(this);
 }
 
@@ -108,8 +118,32 @@ std::string Connection::NewId() {
 }
 
 asio::awaitable<void> Connection::Serve(std::shared_ptr<Connection> self) {
-  co_await self->ServeRequests();
+  const bool begun = co_await self->BeginTls();
+  if (begun) {
+    co_await self->ServeRequests();
+    co_await self->EndTls();
+  }
   self->Close();
+}
+
+/// True at once without TLS.
+asio::awaitable<bool> Connection::BeginTls() {
+  if (!tls_) co_return true;
+  Arm(hub_.options.header_time);
+  error_code code;
+  co_await tls_->async_handshake(asio::ssl::stream_base::server,
+                                 asio::redirect_error(asio::use_awaitable, code));
+  Disarm();
+  co_return !code && !closed_;
+}
+
+/// Says that nothing more comes, so that nobody takes a connection that was cut for one that ended.
+asio::awaitable<void> Connection::EndTls() {
+  if (!tls_ || closed_) co_return;
+  Arm(kLingerTime);
+  error_code ignored;
+  co_await tls_->async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
+  Disarm();
 }
 
 asio::awaitable<void> Connection::ServeRequests() {
@@ -142,8 +176,14 @@ std::optional<ApiError> Connection::ChargeBody(std::size_t bytes) {
 asio::awaitable<bool> Connection::ReadSome() {
   if (timed_out_ || closed_) co_return false;
   error_code code;
-  const std::size_t n = co_await socket_.async_read_some(
-      asio::buffer(chunk_), asio::redirect_error(asio::use_awaitable, code));
+  std::size_t n = 0;
+  if (tls_) {
+    n = co_await tls_->async_read_some(asio::buffer(chunk_),
+                                       asio::redirect_error(asio::use_awaitable, code));
+  } else {
+    n = co_await socket_.async_read_some(asio::buffer(chunk_),
+                                         asio::redirect_error(asio::use_awaitable, code));
+  }
   buffer_.append(chunk_.data(), n);
   co_return !code;
 }
@@ -201,8 +241,14 @@ asio::awaitable<bool> Connection::Send(std::string_view bytes) {
     if (closed_) co_return false;
     Arm(hub_.options.write_time);
     error_code code;
-    const std::size_t n = co_await socket_.async_write_some(
-        asio::buffer(bytes.data(), bytes.size()), asio::redirect_error(asio::use_awaitable, code));
+    std::size_t n = 0;
+    const auto buffer = asio::buffer(bytes.data(), bytes.size());
+    if (tls_) {
+      n = co_await tls_->async_write_some(buffer, asio::redirect_error(asio::use_awaitable, code));
+    } else {
+      n = co_await socket_.async_write_some(buffer,
+                                            asio::redirect_error(asio::use_awaitable, code));
+    }
     sent_bytes_ += n;
     bytes.remove_prefix(n);
     if (code) co_return false;
@@ -214,7 +260,8 @@ asio::awaitable<bool> Connection::Send(std::string_view bytes) {
 /// Answers what was not read to its end, then waits a little for the client to stop sending: a
 /// connection that is closed with bytes unread may take the answer with it.
 asio::awaitable<void> Connection::Refuse(const HttpRequest& request, ApiError error) {
-  HttpResponse response = ErrorResponse(error);
+  const HttpResponse response =
+      hub_.options.failure ? hub_.options.failure(request, error, id_) : ErrorResponse(error);
   if (header_end_ == Clock::time_point{}) header_end_ = Clock::now();
   const std::string_view origin = hub_.options.guard.GrantedOrigin(request).value_or("");
   const Transport transport{.keep_alive = false, .id = id_, .origin = origin};
@@ -223,15 +270,15 @@ asio::awaitable<void> Connection::Refuse(const HttpRequest& request, ApiError er
   const bool sent = co_await Send(out);
   Observe(request, "none", sent ? response.status : 499);
   if (!sent) co_return;
-  error_code ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  buffer_.clear();
+  co_await EndTls();
+  error_code code;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, code);
   Arm(kLingerTime);
-  bool more = true;
-  while (more) {
-    more = co_await ReadSome();
-    buffer_.clear();
+  for (code.clear(); !code && !timed_out_ && !closed_;) {
+    (void)co_await socket_.async_read_some(asio::buffer(chunk_),
+                                           asio::redirect_error(asio::use_awaitable, code));
   }
+  closed_ = true;
 }
 
 asio::awaitable<bool> Connection::Answer(HttpRequest request) {
@@ -257,6 +304,7 @@ asio::awaitable<bool> Connection::Answer(HttpRequest request) {
   error_code ignored;
   socket_.cancel(ignored);  // ends the watch
   Observe(answer->request(), answer->route(), whole ? status_ : 499);
+  if (!whole) closed_ = true;  // without a farewell that would make it look whole
   co_return whole&& transport.keep_alive && !closed_;
 }
 
@@ -312,7 +360,15 @@ asio::awaitable<void> Connection::WatchPeer(std::shared_ptr<Connection> self,
   self->socket_.non_blocking(true, code);
   const std::size_t n =
       self->socket_.receive(asio::buffer(&byte, 1), asio::ip::tcp::socket::message_peek, code);
-  if (n > 0 || code == asio::error::would_block) co_return;
+  if (code == asio::error::would_block || (n > 0 && !self->tls_)) co_return;
+  if (n > 0) {  // Of TLS that may be a farewell, and nobody reads it before the answer is over.
+    asio::steady_timer pause(self->hub_.io);
+    while (!HungUp(self->socket_.native_handle())) {
+      pause.expires_after(kHangUpPause);
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, code));
+      if (self->closed_ || answer->gone().stop_requested()) co_return;
+    }
+  }
   self->gone_ = self->closed_ = true;
   answer->Leave();
   self->Wake();

@@ -5,6 +5,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
@@ -33,6 +35,7 @@ struct ConnectionHub {
   bool draining = false;
   std::function<void()> on_empty;  // the last open connection has ended
   std::uint64_t next_id = 0;
+  std::optional<boost::asio::ssl::context> tls;
   boost::asio::io_context io{1};  // last: what it still holds at its end refers to the others
 };
 
@@ -59,6 +62,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// is nobody to answer.
   boost::asio::awaitable<std::optional<ApiError>> Read(RequestParser& parser);
   boost::asio::awaitable<bool> ReadSome();
+  boost::asio::awaitable<bool> BeginTls();
+  boost::asio::awaitable<void> EndTls();
   boost::asio::awaitable<bool> Send(std::string_view bytes);
   boost::asio::awaitable<void> Refuse(const HttpRequest& request, ApiError error);
   /// True when another request may follow.
@@ -77,6 +82,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   ConnectionHub& hub_;
   boost::asio::ip::tcp::socket socket_;
+  std::optional<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;  // over socket_
   boost::asio::steady_timer deadline_;  // of the operation under way
   boost::asio::steady_timer wake_;      // cancelled when an answer has something to send
   std::vector<char> chunk_;             // what one read may bring

@@ -48,8 +48,12 @@ std::optional<std::string_view> KeyOf(const HttpRequest& request) {
   return request.Header("x-api-key");
 }
 
-bool IsJsonType(std::string_view type) {
-  return EqualsIgnoringCase(type.substr(0, type.find_first_of("; \t")), "application/json");
+/// Some clients (LiteLLM's for Ollama) name no type at all. A page in a browser can leave it out,
+/// too, but then the browser says whose page it is.
+bool HasJsonType(const HttpRequest& request) {
+  const auto type = request.Header("content-type");
+  if (!type) return !request.Header("origin") && !request.Header("sec-fetch-site");
+  return EqualsIgnoringCase(type->substr(0, type->find_first_of("; \t")), "application/json");
 }
 
 }  // namespace
@@ -87,7 +91,7 @@ std::optional<ApiError> Guard::Refusal(const HttpRequest& request, bool needs_ke
     }
   }
   if (const auto origin = request.Header("origin")) {
-    const bool own = *origin == "http://" + std::string(host);
+    const bool own = *origin == (over_tls ? "https://" : "http://") + std::string(host);
     if (!own && !Contains(allowed_origins, *origin)) {
       return ApiError{.status = 403,
                       .message =
@@ -109,7 +113,7 @@ std::optional<ApiError> Guard::Refusal(const HttpRequest& request, bool needs_ke
     if (const auto coding = request.Header("content-encoding"); coding && *coding != "identity") {
       return ApiError{.status = 415, .message = "compressed request bodies are not read"};
     }
-    if (!IsJsonType(request.Header("content-type").value_or(""))) {
+    if (!HasJsonType(request)) {
       return ApiError{.status = 415,
                       .message = "the body must be JSON, with Content-Type: application/json"};
     }

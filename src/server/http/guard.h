@@ -19,6 +19,7 @@ struct Guard {
   std::vector<std::string> allowed_hosts = {};    ///< Further names, lower case, without port.
   std::vector<std::string> allowed_origins = {};  ///< "https://example.org": pages that may ask.
   ApiKeys keys = {};
+  bool over_tls = false;  ///< This server's own pages begin with https.
 
   /// Why the request is refused, if it is: 403 for its Host or Origin, 401 for its key, 415 for a
   /// body that is no JSON. `needs_key`: the route is not an open one.

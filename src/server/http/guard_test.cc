@@ -79,6 +79,15 @@ TEST(GuardTest, PagesOfOtherOriginsAreRefusedUnlessNamed) {
   EXPECT_EQ(guard.GrantedOrigin(with("http://localhost:8080")), std::nullopt);
 }
 
+TEST(GuardTest, OverTlsItsOwnPagesAreHttps) {
+  Guard guard;
+  guard.over_tls = true;
+  EXPECT_EQ(StatusOf(guard, Request({{"host", "localhost:1"}, {"origin", "https://localhost:1"}})),
+            200);
+  EXPECT_EQ(StatusOf(guard, Request({{"host", "localhost:1"}, {"origin", "http://localhost:1"}})),
+            403);
+}
+
 TEST(GuardTest, KeysOpenWhatIsNotOpen) {
   Guard guard;
   ASSERT_TRUE(guard.keys.Add("# two keys\n\n  first-key \r\nsecond-key", "keys"));
@@ -116,7 +125,11 @@ TEST(GuardTest, BodiesAreJson) {
   EXPECT_EQ(StatusOf(guard, with({{"content-type", "Application/JSON; charset=utf-8"}})), 200);
   EXPECT_EQ(StatusOf(guard, with({{"content-type", "text/plain"}})), 415);
   EXPECT_EQ(StatusOf(guard, with({{"content-type", "application/jsonp"}})), 415);
-  EXPECT_EQ(StatusOf(guard, with({})), 415);
+  EXPECT_EQ(StatusOf(guard, with({{"content-type", ""}})), 415);
+  // Without any: not from a browser.
+  EXPECT_EQ(StatusOf(guard, with({})), 200);
+  EXPECT_EQ(StatusOf(guard, with({{"origin", "http://localhost"}})), 415);
+  EXPECT_EQ(StatusOf(guard, with({{"sec-fetch-site", "same-origin"}})), 415);
   EXPECT_EQ(
       StatusOf(guard, with({{"content-type", "application/json"}, {"content-encoding", "gzip"}})),
       415);

@@ -24,6 +24,22 @@ Error CannotListen(const HttpOptions& options, const error_code& code) {
                                            std::to_string(options.port) + ": " + code.message()};
 }
 
+Status UseTlsFiles(const HttpOptions& options, asio::ssl::context& tls) {
+  using asio::ssl::context;
+  const auto fail = [](const std::string& what, const error_code& code) {
+    return Error{ErrorCode::kInvalidArgument, "cannot use " + what + ": " + code.message()};
+  };
+  tls.set_options(context::default_workarounds | context::no_tlsv1 | context::no_tlsv1_1 |
+                  context::no_compression | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_session_cache_mode(tls.native_handle(), SSL_SESS_CACHE_OFF);
+  error_code code;
+  tls.use_certificate_chain_file(options.tls_certificate, code);
+  if (code) return fail("the certificate " + options.tls_certificate, code);
+  tls.use_private_key_file(options.tls_key, context::pem, code);
+  if (code) return fail("the key " + options.tls_key, code);
+  return Ok();
+}
+
 }  // namespace
 
 class HttpServer::Impl {
@@ -53,6 +69,11 @@ class HttpServer::Impl {
 };
 
 Status HttpServer::Impl::Bind() {
+  if (!hub_.options.tls_certificate.empty()) {
+    hub_.tls.emplace(asio::ssl::context::tls_server);
+    LATTICE_TRY_VOID(UseTlsFiles(hub_.options, *hub_.tls));
+    hub_.options.guard.over_tls = true;
+  }
   error_code code;
   tcp::resolver resolver(hub_.io);
   const auto found = resolver.resolve(hub_.options.host, std::to_string(hub_.options.port),
@@ -77,6 +98,7 @@ Status HttpServer::Impl::Bind() {
 
 /// Beyond the limit: said in one go, to whoever listens.
 void HttpServer::Impl::Refuse(tcp::socket socket) const {
+  if (hub_.tls) return;  // Nothing is understood before a handshake, which costs too much here.
   const HttpResponse response =
       ErrorResponse({.status = 503, .message = "too many connections", .code = "overloaded"});
   const std::string out = ResponseHead(response, {.keep_alive = false}) + response.body;

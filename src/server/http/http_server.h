@@ -34,9 +34,15 @@ struct HttpOptions {
   std::chrono::milliseconds ping_time{15'000};    ///< Of silence in a stream.
   std::chrono::milliseconds drain_time{30'000};   ///< For running requests, once asked to stop.
 
+  /// PEM files of a certificate (with the chain above it) and its key: both, or neither.
+  std::string tls_certificate = {}, tls_key = {};
+
   Guard guard = {};
   /// Routes that need no key.
   std::function<bool(const HttpRequest&)> is_open = {};
+  /// How an error looks on the route of a request (of which only what was read is there), and the
+  /// request's id; else as OpenAI's API has it.
+  std::function<HttpResponse(const HttpRequest&, const ApiError&, const std::string&)> failure = {};
 };
 
 /// What became of a request, for log and metrics. Nothing in it was written by the client.
@@ -60,7 +66,8 @@ class HttpServer {
   /// Called on the server's thread when an answer is over.
   using Observer = std::function<void(const RequestRecord&)>;
 
-  /// Binds and listens. kInvalidArgument when the address cannot be used: it, and why.
+  /// Binds and listens. kInvalidArgument when the address or a file of TLS cannot be used: it, and
+  /// why.
   static Result<std::unique_ptr<HttpServer>> Listen(HttpOptions options, Handler handler,
                                                     Observer observer);
   ~HttpServer();

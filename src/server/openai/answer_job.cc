@@ -75,6 +75,12 @@ void AnswerJob::Submit() {
     request.on_token = [self = shared_from_this(), i](const engine::GeneratedToken& token) {
       self->OnToken(i, token);
     };
+    if (plan_.judges_prompt) {
+      request.on_prompt_token = [self = shared_from_this(),
+                                 i](const decoding::LogProbabilities& said) {
+        self->OnPromptToken(i, said);
+      };
+    }
     request.on_end = [self = shared_from_this(), i](const engine::GenerationEnd& end) {
       self->OnEnd(i, end);
     };
@@ -100,6 +106,11 @@ void AnswerJob::Emit(const std::string& piece) {
 
 void AnswerJob::StopAnswers() { StopAll{stops_}(); }
 
+void AnswerJob::OnPromptToken(std::size_t choice, const decoding::LogProbabilities& said) {
+  const std::scoped_lock lock(mutex_);
+  if (!over_ && !error_) plan_.shape->TakePromptToken(choice, said);
+}
+
 void AnswerJob::OnToken(std::size_t choice, const engine::GeneratedToken& token) {
   const std::scoped_lock lock(mutex_);
   if (over_ || error_ || satisfied_[choice]) return;
@@ -118,7 +129,7 @@ void AnswerJob::OnEnd(std::size_t choice, const engine::GenerationEnd& reported)
     totals_.n_prompt += end.usage.n_prompt;
     totals_.n_cached += end.usage.n_cached;
   }
-  totals_.n_generated += end.usage.n_generated;
+  if (!plan_.says_nothing) totals_.n_generated += end.usage.n_generated;
   if (auto failure = Failure(end)) {
     if (!error_) error_ = std::move(failure);
     StopAnswers();

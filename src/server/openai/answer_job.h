@@ -23,6 +23,8 @@ struct AnswerPlan {
   std::vector<engine::GenerationRequest> requests;  ///< One for each choice; without callbacks.
   std::size_t n_per_prompt = 1;                     ///< Choices of one prompt follow each other.
   bool stream = false;
+  bool judges_prompt = false;  ///< What the model says of the prompt's tokens is wanted, too,
+  bool says_nothing = false;   ///< and what it goes on with is not.
   const char* prompt_field = "prompt";  ///< Named when it is too long.
 };
 
@@ -40,6 +42,7 @@ class AnswerJob : public std::enable_shared_from_this<AnswerJob> {
   AnswerJob(std::shared_ptr<Exchange> exchange, AnswerPlan plan, TextModelPtr model,
             Metrics& metrics);
   void Submit();
+  void OnPromptToken(std::size_t choice, const decoding::LogProbabilities& said);
   void OnToken(std::size_t choice, const engine::GeneratedToken& token);
   void OnEnd(std::size_t choice, const engine::GenerationEnd& end);
   void Finish();

@@ -57,6 +57,8 @@ class AnswerShape {
 
   /// `emit` is empty when the answer is given as a whole.
   virtual void Begin(const Emit& emit) = 0;
+  /// Of the prompt's tokens but the first, if the plan asks for them.
+  virtual void TakePromptToken(std::size_t, const decoding::LogProbabilities&) {}
   /// False: this choice has said all that was asked for, and nothing more is taken for it.
   virtual bool Take(std::size_t choice, const engine::GeneratedToken& token, const Emit& emit) = 0;
   /// Exactly once for each choice that did not break off.

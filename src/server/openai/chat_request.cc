@@ -113,8 +113,9 @@ ApiResult<ChatRequest> ReadChatRequest(const boost::json::object& body, std::siz
   request.conversation.tools = std::move(tools.tools);
   request.parallel_calls = tools.parallel;
   if (tools.call_grammar) {
-    if (request.generation.structure) {
-      reader.Complain("tool_choice", "cannot go with an answer that is held to a format");
+    if (request.generation.structure || request.generation.min_tokens > 0) {
+      reader.Complain("tool_choice",
+                      "cannot go with 'min_tokens', nor with an answer that is held to a format");
     }
     request.must_call = true;
     request.generation.structure = StructureField{

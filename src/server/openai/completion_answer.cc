@@ -57,10 +57,37 @@ void CompletionAnswer::Begin(const Emit& emit) {
     choice.n_characters = CountCharacters(choice.text);
     // Indices appear in order, whichever choice is the first to say something.
     if (emit) emit(Chunk(i, choice.text, "null", "null"));
+    if (options_.first_tokens.empty()) continue;
+    choice.is_judging = true;
+    choice.n_characters = 0;
+    NoteFirst(choice, options_.first_tokens[i / options_.n_per_prompt]);
   }
 }
 
-void CompletionAnswer::Note(Choice& choice, const decoding::LogProbabilities& place) {
+void CompletionAnswer::NoteFirst(Choice& choice, TokenId id) const {
+  const std::string text = TokenString(*tokenizer_, id);
+  choice.pending.tokens.emplace_back(text);
+  choice.pending.token_logprobs.emplace_back(nullptr);
+  choice.pending.top_logprobs.emplace_back(nullptr);
+  choice.pending.text_offset.emplace_back(0);
+  choice.n_characters = CountCharacters(text);
+}
+
+void CompletionAnswer::TakePromptToken(std::size_t index, const decoding::LogProbabilities& said) {
+  Note(choices_[index], said);
+}
+
+/// All of the prompt's tokens have been told.
+void CompletionAnswer::EndPrompt(std::size_t index, const Emit& emit) {
+  Choice& choice = choices_[index];
+  if (!std::exchange(choice.is_judging, false)) return;
+  choice.all.Append(choice.pending);
+  if (emit) emit(Chunk(index, "", choice.pending.Json(), "null"));
+  choice.pending = {};
+  choice.n_characters = CountCharacters(choice.text);
+}
+
+void CompletionAnswer::Note(Choice& choice, const decoding::LogProbabilities& place) const {
   const std::string text = TokenString(*tokenizer_, place.chosen.id);
   boost::json::object top;
   for (const auto& entry : place.top) {
@@ -75,6 +102,8 @@ void CompletionAnswer::Note(Choice& choice, const decoding::LogProbabilities& pl
 
 bool CompletionAnswer::Take(std::size_t index, const engine::GeneratedToken& token,
                             const Emit& emit) {
+  EndPrompt(index, emit);
+  if (options_.only_echo) return true;
   Choice& choice = choices_[index];
   if (token.log_probabilities != nullptr) Note(choice, *token.log_probabilities);
   if (token.text.empty()) return true;
@@ -89,7 +118,8 @@ bool CompletionAnswer::Take(std::size_t index, const engine::GeneratedToken& tok
 }
 
 void CompletionAnswer::End(std::size_t index, const engine::GenerationEnd& end, const Emit& emit) {
-  choices_[index].finish_reason = FinishReasonText(end.finish);
+  EndPrompt(index, emit);
+  choices_[index].finish_reason = options_.only_echo ? "length" : FinishReasonText(end.finish);
   if (emit) emit(Chunk(index, "", "null", Quoted(choices_[index].finish_reason)));
 }
 

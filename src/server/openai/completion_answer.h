@@ -17,6 +17,10 @@ struct CompletionAnswerOptions {
   std::vector<std::string> echoes;  ///< [n prompts]: what stands before each answer; may be empty.
   std::size_t n_prompts = 1;
   bool with_log_probabilities = false;
+  /// [n prompts]: the first token of each, about which nothing can be said; empty unless the others
+  /// are told.
+  std::vector<TokenId> first_tokens;
+  bool only_echo = false;  ///< What the model goes on with is not wanted.
 };
 
 /// text_completion objects, of a stream and as a whole. Choices of one prompt follow each other.
@@ -27,6 +31,7 @@ class CompletionAnswer final : public AnswerShape {
 
   const Dialect& dialect() const override { return dialect_; }
   void Begin(const Emit& emit) override;
+  void TakePromptToken(std::size_t choice, const decoding::LogProbabilities& said) override;
   bool Take(std::size_t choice, const engine::GeneratedToken& token, const Emit& emit) override;
   void End(std::size_t choice, const engine::GenerationEnd& end, const Emit& emit) override;
   std::size_t n_reasoning() const override { return 0; }
@@ -44,10 +49,13 @@ class CompletionAnswer final : public AnswerShape {
     std::string text;
     std::size_t n_characters = 0;  // of tokens whose places were noted
     LogProbabilityLists all, pending;
+    bool is_judging = false;  // the prompt
     const char* finish_reason = "stop";
   };
 
-  void Note(Choice& choice, const decoding::LogProbabilities& place);
+  void NoteFirst(Choice& choice, TokenId id) const;
+  void Note(Choice& choice, const decoding::LogProbabilities& place) const;
+  void EndPrompt(std::size_t index, const Emit& emit);
   std::string Chunk(std::size_t index, const std::string& text, const std::string& logprobs,
                     const std::string& finish_reason) const;
 

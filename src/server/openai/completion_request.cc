@@ -6,7 +6,6 @@
 namespace lattice::server {
 namespace {
 
-constexpr std::size_t kMaxChoices = 128;
 constexpr std::size_t kDefaultMaxTokens = 16;  // as OpenAI's API documents it
 
 constexpr std::string_view kNames[] = {"prompt", "echo", "suffix"};
@@ -75,22 +74,23 @@ ApiResult<CompletionRequest> ReadCompletionRequest(const boost::json::object& bo
                                                    std::size_t n_tokens, std::size_t vocab) {
   CompletionRequest request;
   FieldReader reader(body);
-  request.generation = ReadGenerationFields(reader, n_tokens);
-  if (!request.generation.max_tokens) request.generation.max_tokens = kDefaultMaxTokens;
-  request.prompts = ReadInputs(reader, "prompt", kMaxChoices, vocab);
-  if (request.prompts.size() * request.generation.n > kMaxChoices) {
-    reader.Complain("n", "times the number of prompts is more than " + std::to_string(kMaxChoices));
-  }
   request.echo = reader.Bool("echo").value_or(false);
+  // An echo alone has a use: what the model says of a text.
+  request.generation = ReadGenerationFields(reader, n_tokens, /*least_most=*/request.echo ? 0 : 1);
+  std::optional<std::size_t>& most = request.generation.max_tokens;
+  request.only_echo = most == std::size_t{0};
+  if (request.only_echo) most = 1;  // which is not shown
+  if (!most) most = kDefaultMaxTokens;
+  request.prompts = ReadInputs(reader, "prompt", kMaxAnswers, vocab);
+  if (request.prompts.size() * request.generation.n > kMaxAnswers) {
+    reader.Complain("n", "times the number of prompts is more than " + std::to_string(kMaxAnswers));
+  }
   if (const auto n_top = reader.Int("logprobs", 0, 20)) {
     request.n_top_log_probabilities = static_cast<std::size_t>(*n_top);
   }
-  if (request.echo && request.n_top_log_probabilities) {
-    reader.Complain("echo", "cannot go with 'logprobs': those of prompts are not computed",
-                    "unsupported_parameter");
-  }
-  if (const auto suffix = reader.String("suffix"); suffix && !suffix->empty()) {
-    reader.Complain("suffix", "asks for what this server does not have", "unsupported_parameter");
+  request.suffix = reader.String("suffix").value_or("");
+  if (request.echo && !request.suffix.empty()) {
+    reader.Complain("suffix", "cannot go with 'echo'", "unsupported_parameter");
   }
   reader.RefuseOthers({GenerationFieldNames(), StructureFieldNames(), kNames});
   if (!reader.ok()) return reader.error();

@@ -26,6 +26,8 @@ struct CompletionRequest {
   std::vector<TextOrIds> prompts;
   GenerationFields generation;
   bool echo = false;
+  bool only_echo = false;  ///< Nothing is to be said after it.
+  std::string suffix;      ///< Not empty: the answer stands between the prompt and this.
   std::optional<std::size_t> n_top_log_probabilities;
 };
 

@@ -19,19 +19,31 @@ constexpr std::int64_t kMaxTokens = std::numeric_limits<std::int32_t>::max();
 constexpr std::string_view kNames[] = {
     "model", "temperature", "top_p", "top_k", "min_p", "typical_p", "repetition_penalty",
     "repeat_penalty", "presence_penalty", "frequency_penalty", "seed", "max_tokens", "stop",
-    "logit_bias", "ignore_eos", "stop_token_ids", "n", "stream", "stream_options", "logprobs",
+    "min_tokens", "logit_bias", "ignore_eos", "stop_token_ids", "n", "stream", "stream_options",
+    "logprobs",
     // Without influence on the answer.
     "user", "metadata", "store", "service_tier", "prompt_cache_key", "prompt_cache_retention",
     "safety_identifier", "verbosity", "cache_prompt", "id_slot", "keep_alive", "prediction",
     "return_progress", "timings_per_token"};
 
 /// Fields of other servers and of later versions of this one: what they ask for is not there.
-constexpr std::string_view kRefused[] = {"structural_tag",  "min_tokens",     "logits_processors",
-                                         "use_beam_search", "length_penalty", "lora",
-                                         "samplers",        "mirostat",       "dry_multiplier",
-                                         "xtc_probability", "top_n_sigma",    "dynatemp_range",
-                                         "n_discard",       "n_keep",         "options",
-                                         "prompt_logprobs", "priority",       "best_of"};
+constexpr std::string_view kRefused[] = {"structural_tag",
+                                         "logits_processors",
+                                         "use_beam_search",
+                                         "length_penalty",
+                                         "lora",
+                                         "samplers",
+                                         "mirostat",
+                                         "dry_multiplier",
+                                         "xtc_probability",
+                                         "top_n_sigma",
+                                         "dynatemp_range",
+                                         "n_discard",
+                                         "n_keep",
+                                         "options",
+                                         "prompt_logprobs",
+                                         "priority",
+                                         "best_of"};
 
 /// Whether a value asks for nothing.
 bool IsNeutral(std::string_view key, const boost::json::value& value) {
@@ -139,7 +151,8 @@ std::span<const std::string_view> GenerationFieldNames() {
   return kAll;
 }
 
-GenerationFields ReadGenerationFields(FieldReader& reader, std::size_t vocab) {
+GenerationFields ReadGenerationFields(FieldReader& reader, std::size_t vocab,
+                                      std::size_t least_most) {
   GenerationFields fields;
   fields.temperature = reader.Number("temperature", 0, 2);
   fields.top_p = reader.Number("top_p", 0, 1);
@@ -155,14 +168,19 @@ GenerationFields ReadGenerationFields(FieldReader& reader, std::size_t vocab) {
   if (top_k) fields.top_k = static_cast<std::size_t>(std::max<std::int64_t>(*top_k, 0));
   fields.seed = reader.Int("seed", std::numeric_limits<std::int64_t>::min(),
                            std::numeric_limits<std::int64_t>::max());
-  fields.max_tokens = Size(reader.Int("max_tokens", 1, kMaxTokens));
+  fields.max_tokens =
+      Size(reader.Int("max_tokens", static_cast<std::int64_t>(least_most), kMaxTokens));
+  fields.min_tokens = Size(reader.Int("min_tokens", 0, kMaxTokens)).value_or(0);
   fields.ignore_eos = reader.Bool("ignore_eos").value_or(false);
-  fields.n = Size(reader.Int("n", 1, 128)).value_or(1);
+  fields.n = Size(reader.Int("n", 1, kMaxAnswers)).value_or(1);
   ReadStops(reader, fields);
   ReadStopTokens(reader, vocab, fields);
   ReadBiases(reader, vocab, fields);
   ReadStreaming(reader, fields);
   fields.structure = ReadStructure(reader);
+  if (fields.min_tokens > 0 && fields.structure) {
+    reader.Complain("min_tokens", "cannot go with an answer that is held to a format");
+  }
   RefuseUnsupported(reader);
   return fields;
 }
@@ -187,6 +205,7 @@ engine::GenerationOptions OptionsFor(const GenerationFields& fields,
   sampling.logit_bias = fields.logit_bias;
   sampling.seed = (fields.seed ? static_cast<std::uint64_t>(*fields.seed) : random_seed) + choice;
   options.max_tokens = fields.max_tokens.value_or(0);
+  options.min_tokens = fields.min_tokens;
   options.stop_strings = fields.stop;
   options.stop_tokens = fields.stop_tokens;
   options.ignore_stop_tokens = fields.ignore_eos;

@@ -15,6 +15,9 @@
 
 namespace lattice::server {
 
+/// Answers that one request may ask for.
+inline constexpr std::size_t kMaxAnswers = 128;
+
 /// What chat and completion requests say about generating.
 struct GenerationFields {
   std::optional<float> temperature, top_p, min_p, typical_p;
@@ -22,6 +25,7 @@ struct GenerationFields {
   std::optional<std::size_t> top_k;
   std::optional<std::int64_t> seed;
   std::optional<std::size_t> max_tokens;
+  std::size_t min_tokens = 0;  ///< Not with a structure.
   std::vector<std::string> stop;
   std::vector<TokenId> stop_tokens;
   std::vector<decoding::LogitBias> logit_bias;
@@ -38,8 +42,10 @@ std::span<const std::string_view> GenerationFieldNames();
 /// Reads them; complaints are in the reader. Fields that would change the answer and cannot be
 /// honoured are refused unless their value asks for nothing.
 ///
-/// vocab  ids in logit_bias and stop_token_ids are below it.
-GenerationFields ReadGenerationFields(FieldReader& reader, std::size_t vocab);
+/// vocab       ids in logit_bias and stop_token_ids are below it.
+/// least_most  the least that max_tokens may be.
+GenerationFields ReadGenerationFields(FieldReader& reader, std::size_t vocab,
+                                      std::size_t least_most = 1);
 
 /// For the choice-th of n answers. What a request leaves open is as the model's files recommend, or
 /// drawn from the model's own distribution; `random_seed` stands for an absent seed.

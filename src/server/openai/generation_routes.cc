@@ -9,6 +9,7 @@
 #include "server/openai/chat_route.h"
 #include "server/openai/completion_answer.h"
 #include "server/openai/completion_request.h"
+#include "server/openai/infill.h"
 #include "server/openai/service.h"
 
 namespace lattice::server {
@@ -26,11 +27,24 @@ AnswerHead HeadFor(const Exchange& exchange, const char* prefix, const ServedTex
 }
 
 ApiResult<std::vector<TokenId>> IdsOf(const TextOrIds& prompt,
-                                      const tokenizers::Tokenizer& tokenizer) {
+                                      const tokenizers::Tokenizer& tokenizer,
+                                      bool add_special_tokens = true) {
   if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return *ids;
-  auto encoding = tokenizer.Encode(std::get<std::string>(prompt), {});
+  auto encoding =
+      tokenizer.Encode(std::get<std::string>(prompt), {.add_special_tokens = add_special_tokens});
   if (!encoding) return FromError(encoding.error());
   return std::move(encoding->ids);
+}
+
+/// The prompt with which `tokens` ask for what stands before the suffix.
+ApiResult<std::vector<TokenId>> InfillIdsOf(const TextOrIds& prompt, const std::string& suffix,
+                                            const InfillTokens& tokens,
+                                            const tokenizers::Tokenizer& tokenizer) {
+  LATTICE_TRY(const std::vector<TokenId> before, IdsOf(prompt, tokenizer, false));
+  LATTICE_TRY(const std::vector<TokenId> after, IdsOf(suffix, tokenizer, false));
+  auto ids = InfillPrompt(tokens, before, after, tokenizer);
+  if (!ids) return FromError(ids.error());
+  return *std::move(ids);
 }
 
 /// A budget for a model that does not think is kept by itself.
@@ -174,19 +188,38 @@ std::optional<ApiError> Service::StartCompletion(const ExchangePtr& exchange) {
   options.n_per_prompt = fields.n;
   options.n_prompts = request.prompts.size();
   options.with_log_probabilities = request.n_top_log_probabilities.has_value();
+  std::optional<InfillTokens> infill;
+  if (!request.suffix.empty()) {
+    infill = FindInfillTokens(*model->tokenizer);
+    if (!infill) {
+      return ApiError{.message = "'suffix': this model has no tokens that ask for a middle",
+                      .param = "suffix",
+                      .code = "unsupported_parameter"};
+    }
+  }
+  options.only_echo = request.only_echo;
   AnswerPlan plan;
+  plan.judges_prompt = request.echo && request.n_top_log_probabilities;
+  plan.says_nothing = request.only_echo;
   const std::uint64_t seed = RandomSeed();
   for (const TextOrIds& prompt : request.prompts) {
-    LATTICE_TRY(const std::vector<TokenId> ids, IdsOf(prompt, *model->tokenizer));
+    LATTICE_TRY(const std::vector<TokenId> ids,
+                infill ? InfillIdsOf(prompt, request.suffix, *infill, *model->tokenizer)
+                       : IdsOf(prompt, *model->tokenizer));
     if (request.echo) {
       LATTICE_TRY(std::string text, TextOf(prompt, *model->tokenizer));
       options.echoes.push_back(std::move(text));
+      if (plan.judges_prompt && !ids.empty()) options.first_tokens.push_back(ids.front());
     }
     for (std::size_t i = 0; i < fields.n; ++i) {
       engine::GenerationRequest& generation = plan.requests.emplace_back();
       generation.prompt = ids;
       generation.options = OptionsFor(fields, model->defaults, seed, i);
       structure.HoldTo(*model, generation.options);
+      if (infill) {
+        auto& stops = generation.options.stop_tokens;
+        stops.insert(stops.end(), infill->ends.begin(), infill->ends.end());
+      }
       generation.options.n_top_log_probabilities = request.n_top_log_probabilities;
     }
   }

@@ -170,7 +170,9 @@ TEST(RequestTest, WhatIsNotThereIsRefusedUnlessItAsksForNothing) {
   EXPECT_EQ(BadField(R"("structured_outputs":{"lark":"start: a"})"), "structured_outputs.lark");
   EXPECT_EQ(BadField(R"("stop_token_ids":[100])"), "stop_token_ids");
   EXPECT_EQ(BadField(R"("min_tokens":0,"stop_token_ids":[],"guided_json":null)"), "");
-  EXPECT_EQ(BadField(R"("min_tokens":5)"), "min_tokens");
+  EXPECT_EQ(BadField(R"("min_tokens":5)"), "");
+  EXPECT_EQ(BadField(R"("min_tokens":-1)"), "min_tokens");
+  EXPECT_EQ(BadField(R"("min_tokens":5,"guided_regex":"a")"), "min_tokens");
 }
 
 TEST(RequestTest, MessagesAreChecked) {

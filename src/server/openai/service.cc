@@ -4,6 +4,8 @@
 #include <random>
 #include <utility>
 
+#include "server/anthropic/messages_writer.h"
+#include "server/ollama/ollama_writer.h"
 #include "server/openai/field_reader.h"
 
 namespace lattice::server {
@@ -13,11 +15,13 @@ constexpr std::size_t kRequestThreads = 2, kEmbeddingThreads = 4;
 constexpr std::size_t kMaxWaiting = 128;
 constexpr std::size_t kMaxResponses = 1024, kMaxResponseBytes = std::size_t{64} << 20;
 
-constexpr std::string_view kModelPath = "/models/";
+/// Paths with a name at their end: what they begin with, and what they are called.
+constexpr std::pair<std::string_view, std::string_view> kFolders[] = {
+    {"/models/", "/models/{id}"}, {"/responses/", "/responses/{id}"}};
 
 /// What a browser asks before a request of another origin; the transport names the origin.
-HttpResponse Preflight(const char* method) {
-  const std::string methods = std::string(method) + ", OPTIONS";
+HttpResponse Preflight(std::string methods) {
+  methods += ", OPTIONS";
   return {.status = 204,
           .headers = {{"Allow", methods},
                       {"Access-Control-Allow-Methods", methods},
@@ -52,6 +56,8 @@ const Service::Route Service::kRoutes[] = {
     {"/messages", "POST", &Service::Messages, &Service::request_pool_},
     {"/messages/count_tokens", "POST", &Service::CountTokens, &Service::request_pool_},
     {"/responses", "POST", &Service::Respond, &Service::request_pool_},
+    {"/responses/{id}", "GET", &Service::ShowResponse, nullptr},
+    {"/responses/{id}", "DELETE", &Service::DeleteResponse, nullptr},
     {"/rerank", "POST", &Service::Rerank, &Service::embedding_pool_},
     {"/v2/rerank", "POST", &Service::RerankCohere, &Service::embedding_pool_},
     {"/embed", "POST", &Service::EmbedTexts, &Service::embedding_pool_},
@@ -81,39 +87,55 @@ bool Service::IsOpen(const HttpRequest& request) {
   return path == "/health" || path == "/ready" || path == "/ping";
 }
 
-const Service::Route* Service::FindRoute(std::string_view path, std::string_view method,
-                                         bool& known_path) {
+HttpResponse Service::Failure(const HttpRequest& request, const ApiError& error,
+                              const std::string& id) {
+  const std::string_view path = ShortPath(request.path);
+  if (path == "/messages" || path == "/messages/count_tokens") return MessagesFailure(error, id);
+  return path.starts_with("/api/") ? OllamaFailure(error) : ErrorResponse(error);
+}
+
+Service::FoundRoute Service::FindRoute(std::string_view path, std::string_view method) {
   path = ShortPath(path);
-  const auto* found = std::ranges::find(kRoutes, path, &Route::path);
-  if (found == std::end(kRoutes) && path.starts_with(kModelPath)) {
-    found = std::ranges::find(kRoutes, std::string_view("/models/{id}"), &Route::path);
+  if (std::ranges::find(kRoutes, path, &Route::path) == std::end(kRoutes)) {
+    for (const auto& [folder, pattern] : kFolders) {
+      if (path.size() > folder.size() && path.starts_with(folder)) path = pattern;
+    }
   }
-  known_path = found != std::end(kRoutes);
-  if (!known_path) return nullptr;
-  const std::string_view wanted = found->method;
-  const bool fits =
-      method == wanted || method == "OPTIONS" || (method == "HEAD" && wanted == "GET");
-  return fits ? found : nullptr;
+  FoundRoute found;
+  for (const Route& route : kRoutes) {
+    if (route.path != path) continue;
+    const std::string_view own = route.method;
+    if (!found.methods.empty()) found.methods += ", ";
+    found.methods += own;
+    const bool fits = method == own || method == "OPTIONS" || (method == "HEAD" && own == "GET");
+    if (fits && found.route == nullptr) found.route = &route;
+  }
+  return found;
 }
 
 void Service::Handle(ExchangePtr exchange) {
   const HttpRequest& request = exchange->request();
-  bool known_path = false;
-  const Route* route = FindRoute(request.path, request.method, known_path);
+  const auto [route, methods] = FindRoute(request.path, request.method);
+  const auto fail = [&](const ApiError& error) {
+    return exchange->Reply(Failure(request, error, exchange->id()));
+  };
+  if (route == nullptr && methods.empty()) {
+    return fail({.status = 404, .message = "there is no such route"});
+  }
   if (route == nullptr) {
-    return exchange->Reply(ErrorResponse(
-        known_path ? ApiError{.status = 405, .message = "this route takes another method"}
-                   : ApiError{.status = 404, .message = "there is no such route"}));
+    HttpResponse response =
+        Failure(request, {.status = 405, .message = "this route takes " + methods}, exchange->id());
+    response.headers.emplace_back("Allow", methods + ", OPTIONS");
+    return exchange->Reply(std::move(response));
   }
   exchange->SetRoute(route->path);
-  if (request.method == "OPTIONS") return exchange->Reply(Preflight(route->method));
+  if (request.method == "OPTIONS") return exchange->Reply(Preflight(methods));
   if (route->pool == nullptr) return (this->*route->run)(exchange);
   const bool accepted =
-      (this->*route->pool).Submit([this, route, exchange] { (this->*route->run)(exchange); });
+      (this->*route->pool).Submit([this, run = route->run, exchange] { (this->*run)(exchange); });
   if (!accepted) {
-    exchange->Reply(ErrorResponse({.status = 429,
-                                   .message = "too many requests are waiting",
-                                   .code = "rate_limit_exceeded"}));
+    fail(
+        {.status = 429, .message = "too many requests are waiting", .code = "rate_limit_exceeded"});
   }
 }
 

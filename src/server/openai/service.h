@@ -41,6 +41,9 @@ class Service {
 
   /// Routes that need no key: the health of the server.
   static bool IsOpen(const HttpRequest& request);
+  /// An error in the dialect of a request's route.
+  static HttpResponse Failure(const HttpRequest& request, const ApiError& error,
+                              const std::string& id);
 
  private:
   using ExchangePtr = std::shared_ptr<Exchange>;
@@ -69,6 +72,8 @@ class Service {
   void Messages(const ExchangePtr& exchange);
   void CountTokens(const ExchangePtr& exchange);
   void Respond(const ExchangePtr& exchange);
+  void ShowResponse(const ExchangePtr& exchange);
+  void DeleteResponse(const ExchangePtr& exchange);
   void OllamaChat(const ExchangePtr& exchange);
   void OllamaGenerate(const ExchangePtr& exchange);
   void OllamaEmbed(const ExchangePtr& exchange);
@@ -85,7 +90,11 @@ class Service {
   void EmbedTexts(const ExchangePtr& exchange);
   void ShowInfo(const ExchangePtr& exchange);
 
-  static const Route* FindRoute(std::string_view path, std::string_view method, bool& known_path);
+  struct FoundRoute {
+    const Route* route = nullptr;  // null: none with this method
+    std::string methods;           // that the path takes; empty: it is unknown
+  };
+  static FoundRoute FindRoute(std::string_view path, std::string_view method);
   /// Of the models that fit a body's "model".
   ApiResult<TextModelPtr> TextModel(const boost::json::object& body) const;
   /// Reads a body of chat/completions and renders its prompt.

@@ -253,7 +253,7 @@ ApiResult<ResponseRequest> ReadResponseRequest(const object& body, ResponseStore
       return Bad("previous_response_id", "is not known, or no longer",
                  "previous_response_not_found");
     }
-    request.conversation = *kept;
+    request.conversation = kept->messages;
   }
   LATTICE_TRY_VOID(ReadInput(body.if_contains("input"), request.conversation));
   array messages;

@@ -7,8 +7,8 @@
 namespace lattice::server {
 namespace {
 
-boost::json::array Messages(std::size_t n_bytes) {
-  return {{{"role", "user"}, {"content", std::string(n_bytes, 'a')}}};
+ResponseStore::Kept Messages(std::size_t n_bytes) {
+  return {.messages = {{{"role", "user"}, {"content", std::string(n_bytes, 'a')}}}, .json = "{}"};
 }
 
 TEST(ResponseStoreTest, TheLeastRecentlyUsedIsForgotten) {
@@ -18,8 +18,8 @@ TEST(ResponseStoreTest, TheLeastRecentlyUsedIsForgotten) {
   ASSERT_NE(store.Get("a"), nullptr);
   store.Put("c", Messages(3));
   EXPECT_EQ(store.Get("b"), nullptr);
-  EXPECT_EQ(*store.Get("a"), Messages(1));
-  EXPECT_EQ(*store.Get("c"), Messages(3));
+  EXPECT_EQ(store.Get("a")->messages, Messages(1).messages);
+  EXPECT_EQ(store.Get("c")->messages, Messages(3).messages);
 }
 
 TEST(ResponseStoreTest, BytesAreBounded) {
@@ -33,6 +33,17 @@ TEST(ResponseStoreTest, BytesAreBounded) {
   EXPECT_EQ(store.Get("b"), nullptr);
   EXPECT_NE(store.Get("a"), nullptr);
   EXPECT_NE(store.Get("c"), nullptr);
+}
+
+TEST(ResponseStoreTest, WhatIsDeletedIsGone) {
+  ResponseStore store(/*max_count=*/100, /*max_bytes=*/1000);
+  store.Put("a", Messages(400));
+  EXPECT_TRUE(store.Delete("a"));
+  EXPECT_FALSE(store.Delete("a"));
+  EXPECT_EQ(store.Get("a"), nullptr);
+  store.Put("b", Messages(400));  // Its room is free again.
+  store.Put("c", Messages(400));
+  EXPECT_NE(store.Get("b"), nullptr);
 }
 
 }  // namespace

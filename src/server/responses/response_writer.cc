@@ -31,8 +31,7 @@ object UsageOf(const TokenTotals& totals) {
 
 }  // namespace
 
-ResponseWriter::ResponseWriter(AnswerHead head, object echo,
-                               std::function<void(object message)> keep)
+ResponseWriter::ResponseWriter(AnswerHead head, object echo, KeepAnswer keep)
     : head_(std::move(head)), echo_(std::move(echo)), keep_(std::move(keep)) {}
 
 std::string ResponseWriter::FailurePiece(const ApiError& error) const {
@@ -171,17 +170,19 @@ void ResponseWriter::End(std::size_t, const ChatChoice& answer, const EmitPiece&
 }
 
 void ResponseWriter::Close(const TokenTotals& totals, const EmitPiece& emit) {
-  Keep(answer_);
+  object response = ResponseJson(&answer_, &totals);
+  Keep(answer_, serialize(response));
   const char* name = IsIncomplete(answer_) ? "response.incomplete" : "response.completed";
-  Event({{"type", name}, {"response", ResponseJson(&answer_, &totals)}}, emit);
+  Event({{"type", name}, {"response", std::move(response)}}, emit);
 }
 
 std::string ResponseWriter::Whole(std::span<const ChatChoice> choices, const TokenTotals& totals) {
-  Keep(choices.front());
-  return serialize(ResponseJson(&choices.front(), &totals));
+  std::string json = serialize(ResponseJson(&choices.front(), &totals));
+  Keep(choices.front(), json);
+  return json;
 }
 
-void ResponseWriter::Keep(const ChatChoice& answer) const {
+void ResponseWriter::Keep(const ChatChoice& answer, std::string json) const {
   if (!keep_) return;
   object message = {{"role", "assistant"}, {"content", answer.Joined(Kind::kText)}};
   const std::string reasoning = answer.Joined(Kind::kReasoning);
@@ -194,7 +195,7 @@ void ResponseWriter::Keep(const ChatChoice& answer) const {
                      {"function", {{"name", part.call.name}, {"arguments", part.call.arguments}}}});
   }
   if (!calls.empty()) message["tool_calls"] = std::move(calls);
-  keep_(std::move(message));
+  keep_(std::move(message), std::move(json));
 }
 
 }  // namespace lattice::server

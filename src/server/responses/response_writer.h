@@ -15,9 +15,10 @@ namespace lattice::server {
 class ResponseWriter final : public ChatWriter {
  public:
   /// echo   members of the request that every object of the response has.
-  /// keep   takes the answer as a message of chat/completions once it is complete; may be empty.
-  ResponseWriter(AnswerHead head, boost::json::object echo,
-                 std::function<void(boost::json::object message)> keep);
+  /// keep   takes the answer as a message of chat/completions, and the whole response, once it is
+  ///        complete; may be empty.
+  using KeepAnswer = std::function<void(boost::json::object message, std::string json)>;
+  ResponseWriter(AnswerHead head, boost::json::object echo, KeepAnswer keep);
 
   std::string FailurePiece(const ApiError& error) const override;
 
@@ -35,11 +36,11 @@ class ResponseWriter final : public ChatWriter {
   void ItemEvent(const char* name, boost::json::object more, const EmitPiece& emit);
   void OpenItem(const ChatPart& part, const EmitPiece& emit);
   void CloseItem(const EmitPiece& emit);
-  void Keep(const ChatChoice& answer) const;
+  void Keep(const ChatChoice& answer, std::string json) const;
 
   const AnswerHead head_;
   const boost::json::object echo_;
-  const std::function<void(boost::json::object message)> keep_;
+  const KeepAnswer keep_;
   std::size_t sequence_ = 0;      // of the next event
   std::size_t n_items_ = 0;       // closed
   std::optional<ChatPart> open_;  // the item that is being written
