@@ -17,7 +17,7 @@ build_packages() {
     "libutf8proc-dev libpcre2-dev libedit-dev zlib1g-dev libcli11-dev ca-certificates"
 }
 
-test_packages() { echo "googletest libbenchmark-dev python3 curl"; }
+test_packages() { echo "googletest libbenchmark-dev python3 python3-yaml curl"; }
 
 is_installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$'; }
 
