@@ -4,6 +4,7 @@
 #include "apps/command_complete.h"
 #include "apps/command_detokenize.h"
 #include "apps/command_doctor.h"
+#include "apps/command_drift.h"
 #include "apps/command_embed.h"
 #include "apps/command_forward.h"
 #include "apps/command_models.h"
@@ -29,6 +30,7 @@ constexpr Command kCommands[] = {
     {"embed", "Turn texts into vectors", DeclareEmbed},
     {"similarity", "How alike two texts are", DeclareSimilarity},
     {"rerank", "Order texts by how well they answer a query", DeclareRerank},
+    {"drift", "How far two sets of texts or vectors are apart", DeclareDrift},
     {"tokenize", "Texts to token ids", DeclareTokenize},
     {"detokenize", "Token ids to text", DeclareDetokenize},
     {"template", "The prompt that a chat template makes of messages", DeclareTemplate},
