@@ -8,7 +8,9 @@
 // The keys of an instance stand in no order, while a grammar has one: an instance is taken when
 // some order of its keys is.
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -29,6 +31,16 @@ using namespace lattice;
 namespace json = boost::json;
 
 constexpr std::size_t kMaxSteps = 20'000;
+
+// The shortest spelling without exponent: the only kind that bounds of numbers leave.
+std::string Decimal(double number) {
+  std::array<char, 400> buffer;
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number, std::chars_format::fixed)
+          .ptr;
+  std::string text(buffer.data(), end);
+  return text.find('.') == std::string::npos ? text + ".0" : text;
+}
 
 // Reads an instance byte by byte, with all orders of keys.
 class Judge {
@@ -77,21 +89,7 @@ class Judge {
       return Read(at, "]");
     }
     if (!value.is_object()) {
-      std::string text = json::serialize(value);
-      if (value.is_double()) {
-        char fixed[400];
-        std::snprintf(fixed, sizeof fixed, "%.17g", value.get_double());
-        for (int digits = 1; digits < 17; ++digits) {
-          char shorter[400];
-          std::snprintf(shorter, sizeof shorter, "%.*g", digits, value.get_double());
-          if (std::strtod(shorter, nullptr) != value.get_double()) continue;
-          std::snprintf(fixed, sizeof fixed, "%s", shorter);
-          break;
-        }
-        text = fixed;
-        if (text.find_first_of(".e") == std::string::npos) text += ".0";
-      }
-      return Read(from, text);
+      return Read(from, value.is_double() ? Decimal(value.get_double()) : json::serialize(value));
     }
     std::vector<const json::key_value_pair*> left;
     for (const auto& member : value.get_object()) left.push_back(&member);
@@ -100,8 +98,8 @@ class Judge {
 
   // After all members of `left`, in the orders that get furthest first.
   States Members(const States& from, std::vector<const json::key_value_pair*>& left, bool first) {
-    if (left.empty() || from.empty() || n_steps_ > kMaxSteps)
-      return from.empty() ? from : left.empty() ? from : States{};
+    if (left.empty() || from.empty()) return from;
+    if (n_steps_ > kMaxSteps) return {};
     States all;
     for (std::size_t i = 0; i < left.size(); ++i) {
       const json::key_value_pair* member = left[i];
@@ -153,8 +151,7 @@ void JudgeOne(const json::value& schema, const json::array& tests, const std::st
     }
     ++totals.refused;
     ++totals.reasons[ReasonOf(compiled.error().message)];
-    if (std::getenv("SHOW") != nullptr)
-      std::printf("refused %s: %s\n", name.c_str(), compiled.error().message.c_str());
+    std::printf("refused %s: %s\n", name.c_str(), compiled.error().message.c_str());
     return;
   }
   Judge judge(*compiled);

@@ -27,6 +27,10 @@ namespace {
   ")?::" LATTICE_H16 "|(?:(?:" LATTICE_H16 ":){0,6}" LATTICE_H16 ")?::)"
 #define LATTICE_LABEL "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define LATTICE_HOST LATTICE_LABEL "(?:\\." LATTICE_LABEL ")*"
+// Labels with "--" third and fourth encode other scripts by a code that is not regular.
+#define LATTICE_PLAIN_LABEL                                                \
+  "[A-Za-z0-9](?:(?:[A-Za-z0-9-]?[A-Za-z0-9])?|[A-Za-z0-9-](?:[A-Za-z0-9]" \
+  "[A-Za-z0-9-]{0,59}[A-Za-z0-9]|-[A-Za-z0-9](?:[A-Za-z0-9-]{0,58}[A-Za-z0-9])?))"
 #define LATTICE_ATOM "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 #define LATTICE_PCT "%[0-9A-Fa-f]{2}"
 // Where `x` is the class of what stands for itself.
@@ -44,7 +48,7 @@ namespace {
 #define LATTICE_RELATIVE(x)                                                                       \
   "(?://" LATTICE_AUTHORITY(x) LATTICE_SEGMENTS(x) "|/(?:" LATTICE_PCHAR(x) "+" LATTICE_SEGMENTS( \
       x) ")?|(?:[" x "!$&'()*+,;=@]|" LATTICE_PCT ")+" LATTICE_SEGMENTS(x) "|)" LATTICE_TAIL(x)
-#define LATTICE_ASCII "A-Za-z0-9._~-"
+#define LATTICE_ASCII "A-Za-z0-9._~\\-"
 #define LATTICE_POINTER "(?:/(?:[^~/]|~[01])*)*"
 #define LATTICE_CLOCK "T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)"
 
@@ -57,7 +61,7 @@ constexpr std::pair<std::string_view, std::string_view> kFormats[] = {
     {"email", "(?:" LATTICE_ATOM "(?:\\." LATTICE_ATOM
               ")*|\"(?:[ !#-\\[\\]-~]|\\\\[ -~])*\")@(?:" LATTICE_HOST "|\\[" LATTICE_IPV4
               "\\]|\\[IPv6:" LATTICE_IPV6 "\\])"},
-    {"hostname", LATTICE_HOST},
+    {"hostname", LATTICE_PLAIN_LABEL "(?:\\." LATTICE_PLAIN_LABEL ")*"},
     {"ipv4", LATTICE_IPV4},
     {"ipv6", LATTICE_IPV6},
     {"uuid", "[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"},

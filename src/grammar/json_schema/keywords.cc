@@ -224,9 +224,7 @@ Result<Shape> Expander::Format(const Keyword& k) {
   }
   LATTICE_TRY(Expr strings, strings_.MatchingWhole(*pattern));
   if (name == "hostname") {
-    // Labels with "--" third and fourth encode other scripts by a code that is not regular.
-    LATTICE_TRY(const Expr encoded, strings_.MatchingWhole("(?:.*\\.)?..--.*"));
-    strings = builder_.And({strings, strings_.OfLength(1, 253), builder_.Not(encoded)});
+    strings = builder_.And({strings, strings_.OfLength(1, 253)});
   }
   Shape shape = k.fails ? shapes_.None() : shapes_.AllButStrings();
   shape.string = k.fails ? builder_.Minus(strings_.any(), strings) : strings;
