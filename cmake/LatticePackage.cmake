@@ -6,7 +6,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lattice)
 
 add_library(lattice INTERFACE)
 target_compile_features(lattice INTERFACE cxx_std_20)
-target_link_libraries(lattice INTERFACE lattice_api lattice_vectors lattice_transport)
+target_link_libraries(lattice INTERFACE lattice_api lattice_vectors lattice_fann lattice_transport)
 
 install(TARGETS lattice lattice_options EXPORT lattice_targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lattice DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

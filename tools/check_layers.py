@@ -7,6 +7,7 @@ ALLOWED = {  # room: rooms it may include besides itself. A room may only name r
     "base": "",
     "numeric": "base",
     "vectors": "base numeric",
+    "fann": "base numeric vectors",
     "transport": "base numeric vectors",
     "tokenizers": "base numeric",
     "grammar": "base numeric",

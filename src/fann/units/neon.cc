@@ -1,0 +1,26 @@
+#include "kernels/cpu/simd/vec_neon.inl"
+// Vec comes first.
+#include "fann/units/variants.h"
+#include "kernels/cpu/simd/sigmoid.inl"
+#include "kernels/cpu/simd/tanh.inl"
+
+namespace lattice::fann {
+namespace {
+
+using namespace lattice::kernels;
+
+inline Vec Root(const Vec& a) {
+  return Map([&](int i) { return vsqrtq_f32(a.part[i]); });
+}
+
+#include "fann/units/transpose_plain.inl"
+// Root and Transpose come first.
+#include "fann/units/body.inl"
+
+}  // namespace
+
+const UnitFns kUnitsNeon = {Activate,      ActivateBack, Softmax,    SoftmaxBack, Normalise, Affine,
+                            NormaliseBack, Multiply,     ColumnSums, ColumnDots,  Transpose, Poison,
+                            SumSquares,    Sgd,          Momentum,   Adam,        RmsProp};
+
+}  // namespace lattice::fann
