@@ -41,6 +41,10 @@ packages=$(build_packages)  # alone, so that its failure ends the script
 # shellcheck disable=SC2046,SC2086 # lists of words
 install_packages $packages $(test_packages)
 jobs=$(build_jobs)
+# Where ccache is installed, it keeps what was compiled for the next run, in this clone or another.
+if command -v ccache >/dev/null; then
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+fi
 
 # run_preset PRESET UNIT_TESTS MODELS: builds all of it and runs its tests.
 run_preset() {
