@@ -36,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Check(server::ChatBodyOfOllamaGenerate(*body));
   (void)server::OnlyLoads(*body);
   server::ResponseStore store(4, 1000);
-  store.Put("a", {{{"role", "user"}, {"content", "b"}}});
+  const boost::json::object said{{"role", "user"}, {"content", "b"}};
+  store.Put("a", {.messages = {said}, .json = {}});
   auto response = server::ReadResponseRequest(*body, store);
   if (!response) {
     LATTICE_CHECK(response.error().status == 400 && !response.error().message.empty());

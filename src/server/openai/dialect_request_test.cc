@@ -90,7 +90,8 @@ TEST(OllamaRequestTest, OptionsHaveTheirCounterparts) {
 
 TEST(ResponseRequestTest, ItemsBecomeMessages) {
   ResponseStore store(4, 1000);
-  store.Put("resp_1", {{{"role", "user"}, {"content", "before"}}});
+  const boost::json::object said{{"role", "user"}, {"content", "before"}};
+  store.Put("resp_1", {.messages = {said}, .json = {}});
   const auto request = ReadResponseRequest(
       Json(R"({"model":"m","instructions":"i","previous_response_id":"resp_1","input":[)"
            R"({"type":"reasoning","content":[{"type":"reasoning_text","text":"t"}]},)"
