@@ -60,6 +60,12 @@ class Description:
         if "enum" in schema and not any(same(value, e) for e in schema["enum"]):
             return [f"{where}: {value!r} is none of {schema['enum']}"]
         found = []
+        for part in schema.get("allOf", []):
+            found += self.complaints(value, part, where)
+        if "anyOf" in schema:
+            tried = [self.complaints(value, one, where) for one in schema["anyOf"]]
+            if all(tried):
+                found.append(f"{where}: {value!r} fits none of anyOf: {tried}")
         if "oneOf" in schema:
             tried = [self.complaints(value, one, where) for one in schema["oneOf"]]
             if sum(not t for t in tried) != 1:

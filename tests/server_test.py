@@ -448,6 +448,22 @@ class KeysAndEnds(unittest.TestCase):
         # Plain HTTP and noise end that connection alone; a client that leaves ends its answer.
         self.assertNotIn(b"200", server.raw(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"))
         server.raw(b"\x16\x03\x01\x00\x05hello" + b"\0" * 100)
+        # Beyond the limit there is an answer, too; then there is room again.
+        def health():
+            one = connect()
+            one.request("GET", "/health")
+            response = one.getresponse()
+            content = json.loads(response.read())
+            one.close()
+            return response, content
+        silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(256)]
+        response, content = health()
+        self.assertEqual((response.status, response.getheader("Retry-After")), (503, "1"))
+        self.assertEqual(content["error"]["message"], "too many connections")
+        for one in silent:
+            one.close()
+        while health()[0].status != 200:
+            time.sleep(0.05)
         leaving = connect()
         leaving.request("POST", "/v1/chat/completions", json.dumps(chat("Go on.", max_tokens=380, ignore_eos=True, stream=True)),
                         {"Content-Type": "application/json"})

@@ -65,15 +65,26 @@ struct LeaveAtEnd {
 
 }  // namespace
 
-Connection::Connection(ConnectionHub& hub, asio::ip::tcp::socket socket)
-    : hub_(hub), socket_(std::move(socket)), deadline_(hub.io), wake_(hub.io), chunk_(kReadBytes) {
+ApiError TooManyConnections() {
+  return {.status = 503, .message = "too many connections", .code = "overloaded"};
+}
+
+Connection::Connection(ConnectionHub& hub, asio::ip::tcp::socket socket, bool surplus)
+    : hub_(hub),
+      surplus_(surplus),
+      socket_(std::move(socket)),
+      deadline_(hub.io),
+      wake_(hub.io),
+      chunk_(kReadBytes) {
   if (hub_.tls) tls_.emplace(socket_, *hub_.tls);
   hub_.open.insert(this);
+  if (surplus_) ++hub_.n_surplus;
 }
 
 Connection::~Connection() {
   hub_.bodies_bytes -= charged_bytes_;
   hub_.open.erase(this);
+  if (surplus_) --hub_.n_surplus;
   if (hub_.open.empty() && hub_.on_empty) hub_.on_empty();
 }
 
@@ -119,7 +130,11 @@ std::string Connection::NewId() {
 
 asio::awaitable<void> Connection::Serve(std::shared_ptr<Connection> self) {
   const bool begun = co_await self->BeginTls();
-  if (begun) {
+  if (begun && self->surplus_) {
+    self->id_ = self->NewId();
+    const HttpRequest unread;
+    co_await self->Refuse(unread, TooManyConnections());
+  } else if (begun) {
     co_await self->ServeRequests();
     co_await self->EndTls();
   }

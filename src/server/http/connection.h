@@ -16,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "server/http/api_error.h"
 #include "server/http/http_server.h"
 #include "server/http/pending_answer.h"
 #include "server/http/request_parser.h"
@@ -31,6 +32,7 @@ struct ConnectionHub {
   HttpServer::Handler handler;
   HttpServer::Observer observer;
   std::unordered_set<Connection*> open;
+  std::size_t n_surplus = 0;     // of the open ones: beyond the limit, to be told so
   std::size_t bodies_bytes = 0;  // of requests that are being read or answered
   bool draining = false;
   std::function<void()> on_empty;  // the last open connection has ended
@@ -39,10 +41,14 @@ struct ConnectionHub {
   boost::asio::io_context io{1};  // last: what it still holds at its end refers to the others
 };
 
+/// What those beyond the limit are told.
+ApiError TooManyConnections();
+
 /// One client: request after request until one side ends it.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(ConnectionHub& hub, boost::asio::ip::tcp::socket socket);
+  /// One that is surplus gets 503, whatever it asks for.
+  Connection(ConnectionHub& hub, boost::asio::ip::tcp::socket socket, bool surplus);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -81,6 +87,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string NewId();
 
   ConnectionHub& hub_;
+  const bool surplus_;
   boost::asio::ip::tcp::socket socket_;
   std::optional<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;  // over socket_
   boost::asio::steady_timer deadline_;  // of the operation under way

@@ -18,6 +18,8 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kAcceptPause{50};
+/// Beyond the limit, to be refused as clients understand it: after a handshake, with time to read.
+constexpr std::size_t kSurplusConnections = 16;
 
 Error CannotListen(const HttpOptions& options, const error_code& code) {
   return {ErrorCode::kInvalidArgument, "cannot listen on " + options.host + " port " +
@@ -96,11 +98,10 @@ Status HttpServer::Impl::Bind() {
   return Ok();
 }
 
-/// Beyond the limit: said in one go, to whoever listens.
+/// When many are beyond the limit: said in one go, to whoever listens.
 void HttpServer::Impl::Refuse(tcp::socket socket) const {
   if (hub_.tls) return;  // Nothing is understood before a handshake, which costs too much here.
-  const HttpResponse response =
-      ErrorResponse({.status = 503, .message = "too many connections", .code = "overloaded"});
+  const HttpResponse response = ErrorResponse(TooManyConnections());
   const std::string out = ResponseHead(response, {.keep_alive = false}) + response.body;
   error_code ignored;
   socket.non_blocking(true, ignored);
@@ -118,12 +119,13 @@ asio::awaitable<void> HttpServer::Impl::Accept() {
       co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, code));
       continue;
     }
-    if (hub_.open.size() >= hub_.options.n_connections) {
+    const bool surplus = hub_.open.size() - hub_.n_surplus >= hub_.options.n_connections;
+    if (surplus && hub_.n_surplus >= kSurplusConnections) {
       Refuse(std::move(socket));
       continue;
     }
     socket.set_option(tcp::no_delay(true), code);
-    auto connection = std::make_shared<Connection>(hub_, std::move(socket));
+    auto connection = std::make_shared<Connection>(hub_, std::move(socket), surplus);
     asio::co_spawn(hub_.io, Connection::Serve(std::move(connection)), asio::detached);
   }
 }

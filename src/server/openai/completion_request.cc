@@ -40,7 +40,7 @@ std::vector<TextOrIds> ReadInputs(FieldReader& reader, std::string_view key, std
   if (array == nullptr) return complain("must be a string or an array");
   if (array->empty()) return complain("must not be empty");
   const std::string bad_ids = "holds ids that are not integers from 0 to " +
-                              std::to_string(vocab - 1) + ", the ids of this model's tokenizer";
+                              std::to_string(vocab - 1) + ", the ids of this model";
   if (array->front().is_number()) {
     auto ids = Ids(*array, vocab);
     if (!ids) return complain(bad_ids);
@@ -81,7 +81,8 @@ ApiResult<CompletionRequest> ReadCompletionRequest(const boost::json::object& bo
   request.only_echo = most == std::size_t{0};
   if (request.only_echo) most = 1;  // which is not shown
   if (!most) most = kDefaultMaxTokens;
-  request.prompts = ReadInputs(reader, "prompt", kMaxAnswers, vocab);
+  // What is shown and judged must be a token that the model could have said.
+  request.prompts = ReadInputs(reader, "prompt", kMaxAnswers, request.echo ? n_tokens : vocab);
   if (request.prompts.size() * request.generation.n > kMaxAnswers) {
     reader.Complain("n", "times the number of prompts is more than " + std::to_string(kMaxAnswers));
   }

@@ -33,7 +33,8 @@ struct CompletionRequest {
 
 /// Checks every field; 400 names it.
 ///
-/// n_tokens  ids in logit_bias are below it; ids of prompts are below `vocab`.
+/// n_tokens  ids in logit_bias are below it, and those of prompts that are echoed; other prompts
+///           may have any below `vocab`.
 ApiResult<CompletionRequest> ReadCompletionRequest(const boost::json::object& body,
                                                    std::size_t n_tokens, std::size_t vocab);
 

@@ -323,6 +323,16 @@ TEST(RequestTest, InputsOfAllFormsAreRead) {
   EXPECT_EQ(read("\"a\"")->generation.max_tokens, 16u);
 }
 
+TEST(RequestTest, IdsWithoutATokenAreReadAndNotEchoed) {
+  const auto body = ParseBody(R"({"prompt":[1,90]})"),
+             echoed = ParseBody(R"({"prompt":[1,90],"echo":true})");
+  ASSERT_TRUE(ReadCompletionRequest(*body, /*n_tokens=*/90, kVocab));
+  const auto request = ReadCompletionRequest(*echoed, /*n_tokens=*/90, kVocab);
+  ASSERT_FALSE(request);
+  EXPECT_EQ(request.error().param, "prompt");
+  EXPECT_EQ(request.error().code, "invalid_value");
+}
+
 TEST(Base64Test, EncodesAsTheStandardsExamples) {
   const auto encode = [](std::string_view text) {
     return EncodeBase64(std::as_bytes(std::span(text)));
