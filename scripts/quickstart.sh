@@ -58,8 +58,8 @@ say "how alike are these sentences? (1 = the same)"
 "$lattice" embed --format table "${sentences[@]}"
 
 pull_model "$lattice" smollm2-135m-instruct
-say "lattice chat -p 'What is the largest ocean on Earth?' --temperature 0 --precision f32"
-"$lattice" chat -p "What is the largest ocean on Earth?" --temperature 0 --precision f32 --max-tokens 100 </dev/null
+say "lattice chat -p 'What is the largest ocean on Earth?' --temperature 0"
+"$lattice" chat -p "What is the largest ocean on Earth?" --temperature 0 --max-tokens 100 </dev/null
 
 cat <<END
 

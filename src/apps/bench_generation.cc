@@ -171,6 +171,8 @@ const char* NameOf(kernels::Precision precision) {
   switch (precision) {
     case kernels::Precision::kInt8:
       return "int8";
+    case kernels::Precision::kInt16:
+      return "int16";
     case kernels::Precision::kBf16:
       return "bf16";
     case kernels::Precision::kF32:

@@ -4,22 +4,27 @@
 #include "apps/text_engine.h"
 #include "kernels/cpu/peak/peak.h"
 #include "models/packed_weights.h"
+#include "models/stored_precision.h"
 
 namespace lattice::apps {
 namespace {
 
 using kernels::Precision;
 
-/// See Backend::MakeStoredLinear; int8 is what generators take when not asked.
+bool HasIntegers(Precision precision) {
+  return precision == Precision::kInt8 || precision == Precision::kInt16;
+}
+
+/// See Backend::MakeStoredLinear.
 Precision ProductPrecision(Dtype dtype, Precision asked) {
-  if (asked != Precision::kInt8 || IsBlock(dtype)) return asked;
+  if (!HasIntegers(asked) || IsBlock(dtype)) return asked;
   return dtype == Dtype::kBf16 ? Precision::kBf16 : Precision::kF32;
 }
 
 }  // namespace
 
 TokenWork WorkOf(const weights::Checkpoint& checkpoint, const models::LoadOptions& options) {
-  const Precision asked = options.precision.value_or(Precision::kInt8);
+  const Precision asked = options.precision.value_or(models::StoredPrecision(checkpoint));
   TokenWork work;
   double table_bytes = 0, most = 0;
   bool own_head = false;
@@ -48,12 +53,17 @@ Result<MachineLimits> MeasureLimits(ThreadPool& pool, Precision precision,
   LATTICE_TRY(const CpuFeatures features, ChosenFeatures(context));
   MachineLimits limits;
   limits.bytes_per_s = MeasureReadBandwidth(pool);
-  const kernels::PeakVariant* peak = kernels::FindPeak(features, precision);
+  // Two products of 8 bits make one of 16.
+  const bool pairs = precision == Precision::kInt16;
+  const kernels::PeakVariant* peak =
+      kernels::FindPeak(features, pairs ? Precision::kInt8 : precision);
   // Without products of bf16 they are widened.
   if (peak == nullptr && precision == Precision::kBf16) {
     peak = kernels::FindPeak(features, Precision::kF32);
   }
-  if (peak != nullptr) limits.operations_per_s = kernels::MeasurePeak(pool, *peak);
+  if (peak != nullptr) {
+    limits.operations_per_s = kernels::MeasurePeak(pool, *peak) / (pairs ? 2 : 1);
+  }
   return limits;
 }
 

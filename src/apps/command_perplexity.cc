@@ -124,7 +124,8 @@ Action DeclarePerplexity(CLI::App& arguments, const AppContext& context) {
   arguments.footer(
       "\nEach token is guessed once, from all tokens before it in the first window that holds it.\n"
       "\nExample, what 8-bit activations cost:\n"
-      "  lattice perplexity --model M.gguf --file TEXT --against M.gguf --against-precision f32");
+      "  lattice perplexity --model M.gguf --file TEXT --precision int8 --against M.gguf "
+      "--against-precision f32");
   return [parsed, &context] { return Measure(*parsed, context); };
 }
 

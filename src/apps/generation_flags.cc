@@ -11,7 +11,8 @@ using PrecisionChoice = std::optional<kernels::Precision>;
 constexpr Named<PrecisionChoice> kPrecisions[] = {{"auto", std::nullopt},
                                                   {"f32", kernels::Precision::kF32},
                                                   {"bf16", kernels::Precision::kBf16},
-                                                  {"int8", kernels::Precision::kInt8}};
+                                                  {"int8", kernels::Precision::kInt8},
+                                                  {"int16", kernels::Precision::kInt16}};
 constexpr Named<kernels::KvType> kKvTypes[] = {
     {"f32", kernels::KvType::kF32}, {"f16", kernels::KvType::kF16}, {"q8", kernels::KvType::kQ8}};
 
@@ -58,7 +59,8 @@ void DeclareTextModelFlags(CLI::App& arguments, TextModelFlags& flags) {
 void DeclareLoadingFlags(CLI::App& arguments, TextModelFlags& flags) {
   arguments
       .add_option("--precision", flags.precision,
-                  "Arithmetic: f32 (exact), bf16, int8; auto: what the stored weights allow")
+                  "Arithmetic: f32 (exact), int16, bf16, int8; auto: int8 where the stored weights "
+                  "allow it, int16 in small models")
       ->check(CLI::IsMember(ComputePrecisionNames()))
       ->capture_default_str();
   DeclareKvType(arguments, flags.kv_type);

@@ -5,6 +5,7 @@
 #include "models/fingerprint.h"
 #include "models/model_files.h"
 #include "models/packed_weights.h"
+#include "models/stored_precision.h"
 
 namespace lattice::models {
 namespace {
@@ -73,7 +74,7 @@ ModelSource SourceOf(const ModelFiles& files, kernels::Backend& backend,
   const bool generates = !files.description().state.layers.empty();
   const bool stored = generates && options.purpose == Purpose::kGenerate;
   const kernels::Precision as_stored =
-      stored ? kernels::Precision::kInt8 : kernels::Precision::kF32;
+      stored ? StoredPrecision(*files.checkpoint()) : kernels::Precision::kF32;
   ModelSource source{.config = files.config(),
                      .checkpoint = files.checkpoint(),
                      .backend = &backend,

@@ -115,7 +115,8 @@ enum class Purpose : std::uint8_t {
 struct LoadOptions {
   Purpose purpose = Purpose::kGenerate;
   /// Absent: as the weights are stored. Generators then compute as kernels::Precision::kInt8 says
-  /// for stored weights (integers with blocks, bf16 with bf16, else f32), others in f32.
+  /// for stored weights (integers with blocks, bf16 with bf16, else f32), small ones as kInt16
+  /// does (see StoredPrecision), others in f32.
   std::optional<kernels::Precision> precision = {};
   /// A block format that a generator's float weights are quantised to while they are packed, each
   /// tensor to what weights::ChooseQuantisedType makes of it, as in a file that `lattice quantize`

@@ -133,39 +133,64 @@ TEST_P(RealGeneratorTest, GreedyTokensEqualTheReferenceWhileItIsSure) {
   }
 }
 
-TEST_P(RealGeneratorTest, LossesOfAPassageStayNearInBothPrecisions) {
+// How far a generator's predictions of a passage are from another's.
+class Comparison {
+ public:
+  void Add(const LogProbabilities& want, const LogProbabilities& got, std::size_t next) {
+    nll_ -= got.values[next];
+    for (std::size_t k = 0; k < want.values.size(); ++k) {
+      divergence_ += std::exp(want.values[k]) * (want.values[k] - got.values[k]);
+    }
+    n_same_ += want.best == got.best ? 1 : 0;
+    n_ += 1;
+  }
+  double nll() const { return nll_ / n_; }
+  double divergence() const { return divergence_ / n_; }
+  double same() const { return n_same_ / n_; }
+
+ private:
+  double nll_ = 0, divergence_ = 0, n_same_ = 0, n_ = 0;
+};
+
+TEST_P(RealGeneratorTest, LossesOfAPassageStayNearInAllPrecisions) {
   if (kChecked) GTEST_SKIP() << "SKIPPED: takes minutes in a checked build; run it in release";
-  Generator exact(file_, {.n_threads = 2});
-  Generator stored(file_,
-                   {.n_threads = 2, .precision = std::nullopt, .kv_type = kernels::KvType::kF16});
+  const auto stored = [&](kernels::Precision precision) {
+    return Generator(file_,
+                     {.n_threads = 2, .precision = precision, .kv_type = kernels::KvType::kF16});
+  };
+  Generator generators[] = {Generator(file_, {.n_threads = 2}), stored(kernels::Precision::kInt8),
+                            stored(kernels::Precision::kInt16)};
+  std::unique_ptr<Sequence> sequences[3];
+  for (std::size_t g = 0; g < 3; ++g) sequences[g] = generators[g].store->New();
   const Ids ids = golden_->Ints("passage.ids");
-  const auto a = exact.store->New(), b = stored.store->New();
-  const std::size_t vocab = exact.model->info().vocab;
-  double nll = 0, stored_nll = 0, divergence = 0, n_same = 0, n = 0;
+  const std::size_t vocab = generators[0].model->info().vocab;
+  Comparison to_exact[3];
   for (std::size_t begin = 0; begin + 1 < ids.size(); begin += 64) {
     const auto piece = std::span(ids).subspan(begin, std::min<std::size_t>(64, ids.size() - begin));
-    const auto want = exact.Read(*a, piece), got = stored.Read(*b, piece);
+    std::vector<float> logits[3];
+    for (std::size_t g = 0; g < 3; ++g) logits[g] = generators[g].Read(*sequences[g], piece);
     for (std::size_t i = 0; i < piece.size() && begin + i + 1 < ids.size(); ++i) {
-      const auto row_of = [&](const std::vector<float>& logits) {
-        return std::span(logits).subspan(i * vocab, vocab);
+      const auto row = [&](std::size_t g) {
+        return LogProbabilities(std::span(logits[g]).subspan(i * vocab, vocab));
       };
-      const LogProbabilities p(row_of(want)), q(row_of(got));
-      const auto next = static_cast<std::size_t>(ids[begin + i + 1]);
-      nll -= p.values[next];
-      stored_nll -= q.values[next];
-      for (std::size_t k = 0; k < vocab; ++k) {
-        divergence += std::exp(p.values[k]) * (p.values[k] - q.values[k]);
+      const LogProbabilities exact = row(0);
+      for (std::size_t g = 0; g < 3; ++g) {
+        to_exact[g].Add(exact, row(g), static_cast<std::size_t>(ids[begin + i + 1]));
       }
-      n_same += p.best == q.best ? 1 : 0;
-      n += 1;
     }
   }
-  std::cout << "mean loss " << nll / n << ", as stored " << stored_nll / n << ", divergence "
-            << divergence / n << ", same best token " << n_same / n << "\n";
-  EXPECT_NEAR(nll / n, json_.at("passage").at("mean_nll").to_number<double>(), 1e-4);
-  EXPECT_NEAR(stored_nll / n, nll / n, 0.003 * nll / n);
-  EXPECT_LE(divergence / n, 0.004);
-  EXPECT_GE(n_same / n, 0.97);
+  const auto& [exact, int8, int16] = to_exact;
+  for (const Comparison* one : {&exact, &int8, &int16}) {
+    std::cout << "mean loss " << one->nll() << ", divergence " << one->divergence()
+              << ", same best token " << one->same() << "\n";
+  }
+  EXPECT_NEAR(exact.nll(), json_.at("passage").at("mean_nll").to_number<double>(), 1e-4);
+  EXPECT_NEAR(int8.nll(), exact.nll(), 0.003 * exact.nll());
+  EXPECT_LE(int8.divergence(), 0.004);
+  EXPECT_GE(int8.same(), 0.97);
+  EXPECT_NEAR(int16.nll(), exact.nll(), 1e-4);
+  EXPECT_LE(int16.divergence(), 1e-5);
+  EXPECT_GE(int16.same(), 0.997);
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, RealGeneratorTest, testing::ValuesIn(kModels),

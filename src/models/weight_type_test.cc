@@ -108,6 +108,17 @@ TEST_P(WeightTypeTest, EqualsAFileOfThatTypeBitForBit) {
   }
 }
 
+TEST_P(WeightTypeTest, SmallModelsComputeInInt16WhenNotAsked) {
+  const TestFolder folder;
+  const auto file = folder.path() / "model.gguf";
+  GgufVersion version = Floats(GetParam());
+  ASSERT_TRUE(QuantiseByHand(GetParam(), Dtype::kQ5_0, version.model()));
+  version.Write(file);
+  const Loaded small = Read(file, {});
+  EXPECT_TRUE(Same(small, Read(file, {.precision = kernels::Precision::kInt16})));
+  EXPECT_FALSE(Same(small, Read(file, {.precision = kernels::Precision::kInt8})));
+}
+
 TEST_P(WeightTypeTest, AFileOfThatTypeIsTakenAndOneOfAnotherIsNot) {
   const TestFolder folder;
   const auto file = folder.path() / "model.gguf";

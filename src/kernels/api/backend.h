@@ -27,7 +27,9 @@ namespace lattice::kernels {
 ///   kInt8  activations quantised to 8 bits in blocks of 32 with one f32 scale each, against the
 ///          integers of a block format; sums exact in i32 within a block. Float weights compute
 ///          as in kBf16 when stored in 16 bits as bf16, else as in kF32.
-enum class Precision : std::uint8_t { kF32, kBf16, kInt8 };
+///   kInt16 as kInt8, but what the 8 bits of a block leave of an activation is quantised to 8 bits
+///          once more and multiplied, too: about 15 bits. Of stored weights only.
+enum class Precision : std::uint8_t { kF32, kBf16, kInt8, kInt16 };
 
 enum class Activation : std::uint8_t { kNone, kGeluErf, kGeluTanh, kRelu, kSilu, kTanh };
 

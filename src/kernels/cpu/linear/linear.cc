@@ -19,11 +19,14 @@ Result<std::unique_ptr<LinearWeights>> MakeCpuLinear(ThreadPool& pool, PanelAren
       return std::unique_ptr<LinearWeights>(MakeLinearF32(pool, arena, weights, features));
     case Precision::kBf16:
       return std::unique_ptr<LinearWeights>(MakeLinearBf16(pool, arena, weights, features));
-    case Precision::kInt8:
+    case Precision::kInt8: {
+      LATTICE_TRY(auto layer, MakeLinearInt8(pool, arena, weights, features));
+      return std::unique_ptr<LinearWeights>(std::move(layer));
+    }
+    case Precision::kInt16:
       break;
   }
-  LATTICE_TRY(auto layer, MakeLinearInt8(pool, arena, weights, features));
-  return std::unique_ptr<LinearWeights>(std::move(layer));
+  return Error{ErrorCode::kUnsupported, "int16 is an arithmetic of stored weights"};
 }
 
 }  // namespace lattice::kernels

@@ -119,7 +119,10 @@ TEST(ExpertsTest, OutputsAreThoseOfTheDefinition) {
     const struct {
       Precision precision;
       double tolerance;
-    } cases[] = {{Precision::kF32, 2e-6}, {Precision::kBf16, 0.006}, {Precision::kInt8, 0.015}};
+    } cases[] = {{Precision::kF32, 2e-6},
+                 {Precision::kBf16, 0.006},
+                 {Precision::kInt8, 0.015},
+                 {Precision::kInt16, IsBlock(dtype) ? 1e-4 : 0.006}};
     for (const auto& [precision, tolerance] : cases) {
       Mixture mixture(dtype, precision, 2);
       const Floats got = mixture.Run(x, logits);
@@ -141,7 +144,8 @@ TEST(ExpertsTest, BitsOfATokenDoNotDependOnTheOthersOrOnThreads) {
   constexpr std::size_t kRows = 65;
   const Floats x = RandomFloats(kRows * kInputs, 100), logits = RandomFloats(kRows * kExperts, 101);
   for (const Dtype dtype : {Dtype::kF16, Dtype::kBf16, Dtype::kQ4_0, Dtype::kQ6K}) {
-    for (const Precision precision : {Precision::kF32, Precision::kBf16, Precision::kInt8}) {
+    for (const Precision precision :
+         {Precision::kF32, Precision::kBf16, Precision::kInt8, Precision::kInt16}) {
       const Floats want = Mixture(dtype, precision, 1).Run(x, logits);
       for (const std::size_t n_threads : {1, 2, 3}) {
         Mixture mixture(dtype, precision, n_threads);

@@ -86,7 +86,9 @@ std::size_t InputPlan::Place(std::size_t n_rows, bool gather, std::byte* at,
         reinterpret_cast<std::uint16_t*>(take(n_rows * stride * sizeof(std::uint16_t)));
     rows.bf16_plain_stride = stride;
   }
-  if (Needs(InputForm::kBlocks)) {
+  if (Needs(InputForm::kBlocks) || Needs(InputForm::kBlockPairs)) {
+    rows.block_terms = Needs(InputForm::kBlockPairs) ? 2 : 1;
+    n_rows *= rows.block_terms;
     const std::size_t n_blocks = inputs_ / kInputBlock;
     const std::size_t q_stride = (inputs_ + 63) / 64 * 64 + 64;
     rows.block_q = reinterpret_cast<std::int8_t*>(take(n_rows * q_stride));
@@ -119,12 +121,28 @@ void InputPlan::MakeRow(const StoredKernels& kernels, const float* x, const Inpu
   if (rows.bf16_plain != nullptr) {
     kernels.round_row(x, inputs_, rows.bf16_plain + i * rows.bf16_plain_stride, inputs_);
   }
-  if (rows.block_q != nullptr) {
-    kernels.quantise_blocks(
-        x, inputs_,
-        {rows.block_q + i * rows.blocks.q_stride, rows.block_scale + i * rows.blocks.n_blocks,
-         rows.block_offset + i * rows.blocks.n_blocks, rows.block_sums + i * rows.blocks.n_blocks,
-         rows.block_half_sums + 2 * i * rows.blocks.n_blocks});
+  if (rows.block_q != nullptr) QuantiseRow(kernels, x, rows, i);
+}
+
+void InputPlan::QuantiseRow(const StoredKernels& kernels, const float* x, const InputRows& rows,
+                            std::size_t i) const {
+  const auto blocks_of = [&](std::size_t row, std::size_t block) -> QuantisedRow {
+    const std::size_t at = row * rows.blocks.n_blocks + block;
+    return {rows.block_q + row * rows.blocks.q_stride + block * kInputBlock, rows.block_scale + at,
+            rows.block_offset + at, rows.block_sums + at, rows.block_half_sums + 2 * at};
+  };
+  const std::size_t row = i * rows.block_terms;
+  kernels.quantise_blocks(x, inputs_, blocks_of(row, 0));
+  if (rows.block_terms == 1) return;
+  constexpr std::size_t kPiece = 8;
+  for (std::size_t b = 0; b < rows.blocks.n_blocks; b += kPiece) {
+    const std::size_t n = std::min(kPiece, rows.blocks.n_blocks - b);
+    const QuantisedRow first = blocks_of(row, b);
+    float rest[kPiece * kInputBlock];
+    for (std::size_t t = 0; t < n * kInputBlock; ++t) {
+      rest[t] = x[b * kInputBlock + t] - first.scale[t / kInputBlock] * first.q[t];
+    }
+    kernels.quantise_blocks(rest, n * kInputBlock, blocks_of(row + 1, b));
   }
 }
 

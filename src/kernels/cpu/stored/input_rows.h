@@ -13,8 +13,9 @@ enum class InputForm : std::uint8_t {
   kExact,    ///< f32
   kRounded,  ///< f32 of bf16 values
   kBf16,
-  kBf16Plain,  ///< bf16, row by row whatever dot_bf16 wants; the inputs are a multiple of 32
-  kBlocks,     ///< 8 bits in blocks of 32; the inputs are a multiple of 32
+  kBf16Plain,   ///< bf16, row by row whatever dot_bf16 wants; the inputs are a multiple of 32
+  kBlocks,      ///< 8 bits in blocks of 32; the inputs are a multiple of 32
+  kBlockPairs,  ///< the same twice: a row, and then what that leaves of it. Not beside kBlocks
 };
 
 /// Where rows of x come from: row i is row order[i] of x, or row i when there is no order.
@@ -40,7 +41,8 @@ struct InputRows {
   float* block_offset = nullptr;
   std::int32_t* block_sums = nullptr;
   std::int32_t* block_half_sums = nullptr;
-  QuantisedRows blocks;  ///< those above, for kernels
+  QuantisedRows blocks;         ///< those above, for kernels
+  std::size_t block_terms = 1;  ///< rows of `blocks` for one of x
 };
 
 /// Makes rows of x ready for products: each row once, whatever the number of outputs.
@@ -63,6 +65,8 @@ class InputPlan {
   std::size_t Place(std::size_t n_rows, bool gather, std::byte* at, InputRows& rows) const;
   void MakeRow(const StoredKernels& kernels, const float* x, const InputRows& rows,
                std::size_t i) const;
+  void QuantiseRow(const StoredKernels& kernels, const float* x, const InputRows& rows,
+                   std::size_t i) const;
 
   std::size_t inputs_;
   unsigned needs_ = 0;

@@ -9,11 +9,21 @@ namespace {
 
 constexpr std::size_t kPanels = kChunkOutputs / kBlockPanelOutputs;
 
+QuantisedRows RowsFrom(QuantisedRows rows, std::size_t first) {
+  rows.q += first * rows.q_stride;
+  rows.scale += first * rows.n_blocks;
+  rows.offset += first * rows.n_blocks;
+  rows.sums += first * rows.n_blocks;
+  rows.half_sums += 2 * first * rows.n_blocks;
+  return rows;
+}
+
 }  // namespace
 
 // Few rows are multiplied with the weights as they lie; for many each is unpacked once.
 bool PackedProduct::IsInPlace(const StoredKernels& kernels, std::size_t n_rows) const {
   if (form_ == InputForm::kBf16Plain) return n_rows <= kBf16PieceRows;
+  if (form_ == InputForm::kBlockPairs) n_rows *= 2;
   const auto format = static_cast<std::size_t>(packed_.format);
   return n_rows <= kPackedProductRows && kernels.packed->multiply[format] != nullptr;
 }
@@ -23,7 +33,7 @@ std::size_t PackedProduct::PanelBytes() const {
 }
 
 std::size_t PackedProduct::ScratchBytes() const {
-  if (form_ == InputForm::kBlocks) return kPanels * PanelBytes();
+  if (form_ != InputForm::kBf16Plain) return kPanels * PanelBytes();
   return std::max(kBf16PieceBytes, PanelBytes() + kChunkOutputs * inputs_ * sizeof(std::uint16_t));
 }
 
@@ -46,7 +56,7 @@ ChunkWeights PackedProduct::Load(const StoredKernels& kernels, std::size_t begin
     panel.scale = reinterpret_cast<float*>(scratch + inputs_ * kBlockPanelOutputs);
     panel.min = panel.scale + inputs_ / block_.group * kBlockPanelOutputs;
     unpack(panels + p * packed_.panel_bytes, inputs_, panel);
-    if (form_ == InputForm::kBlocks) {
+    if (form_ != InputForm::kBf16Plain) {
       kernels.dot_blocks.Suit(block_.group, block_.zero, inputs_, panel);
       scratch += PanelBytes();
       continue;
@@ -81,6 +91,23 @@ void PackedProduct::MultiplyBlocks(const StoredKernels& kernels, const ChunkWeig
                           .k = inputs_,
                           .y = y,
                           .y_stride = y_stride});
+}
+
+// The two terms of a row are rows to the kernels.
+void PackedProduct::MultiplyPairs(const StoredKernels& kernels, const ChunkWeights& weights,
+                                  const QuantisedRows& x, std::size_t n_rows, float* y,
+                                  std::size_t y_stride) const {
+  constexpr std::size_t kTileRows = 24;
+  alignas(64) float tile[2 * kTileRows * kChunkOutputs];
+  for (std::size_t row = 0; row < n_rows; row += kTileRows) {
+    const std::size_t n = std::min(kTileRows, n_rows - row);
+    MultiplyBlocks(kernels, weights, RowsFrom(x, 2 * row), 2 * n, tile, kChunkOutputs);
+    for (std::size_t i = 0; i < n; ++i) {
+      const float* terms = tile + 2 * i * kChunkOutputs;
+      float* out = y + (row + i) * y_stride;
+      for (std::size_t j = 0; j < weights.n; ++j) out[j] = terms[j] + terms[kChunkOutputs + j];
+    }
+  }
 }
 
 void PackedProduct::MultiplyBf16(const StoredKernels& kernels, const ChunkWeights& weights,
@@ -120,13 +147,10 @@ void PackedProduct::Multiply(const StoredKernels& kernels, const ChunkWeights& w
     return MultiplyBf16(kernels, weights, x.bf16_plain + row * x.bf16_plain_stride,
                         x.bf16_plain_stride, n_rows, y, y_stride);
   }
-  QuantisedRows rows = x.blocks;
-  rows.q += row * rows.q_stride;
-  rows.scale += row * rows.n_blocks;
-  rows.offset += row * rows.n_blocks;
-  rows.sums += row * rows.n_blocks;
-  rows.half_sums += 2 * row * rows.n_blocks;
-  MultiplyBlocks(kernels, weights, rows, n_rows, y, y_stride);
+  if (form_ == InputForm::kBlockPairs) {
+    return MultiplyPairs(kernels, weights, RowsFrom(x.blocks, 2 * row), n_rows, y, y_stride);
+  }
+  MultiplyBlocks(kernels, weights, RowsFrom(x.blocks, row), n_rows, y, y_stride);
 }
 
 }  // namespace lattice::kernels

@@ -10,11 +10,13 @@
 
 namespace lattice::kernels {
 
-/// A product x W^T with packed weights: with rows of 8-bit blocks, or through bf16 tiles.
+/// A product x W^T with packed weights: with rows of 8-bit blocks or pairs of them, or through bf16
+/// tiles.
 class PackedProduct {
  public:
   static bool Takes(InputForm form) {
-    return form == InputForm::kBlocks || form == InputForm::kBf16Plain;
+    return form == InputForm::kBlocks || form == InputForm::kBlockPairs ||
+           form == InputForm::kBf16Plain;
   }
   /// form: one that it takes.
   PackedProduct(const PackedMatrix& packed, std::size_t inputs, InputForm form)
@@ -35,6 +37,9 @@ class PackedProduct {
   void MultiplyBlocks(const StoredKernels& kernels, const ChunkWeights& weights,
                       const QuantisedRows& x, std::size_t n_rows, float* y,
                       std::size_t y_stride) const;
+  void MultiplyPairs(const StoredKernels& kernels, const ChunkWeights& weights,
+                     const QuantisedRows& x, std::size_t n_rows, float* y,
+                     std::size_t y_stride) const;
   void MultiplyBf16(const StoredKernels& kernels, const ChunkWeights& weights,
                     const std::uint16_t* x, std::size_t x_stride, std::size_t n_rows, float* y,
                     std::size_t y_stride) const;

@@ -12,11 +12,14 @@ namespace lattice::kernels {
 namespace {
 
 InputForm FormOf(Precision precision, Dtype dtype, const StoredKernels& kernels) {
-  if (precision == Precision::kInt8 && IsBlock(dtype)) return InputForm::kBlocks;
+  const bool integers = precision == Precision::kInt8 || precision == Precision::kInt16;
+  if (integers && IsBlock(dtype)) {
+    return precision == Precision::kInt8 ? InputForm::kBlocks : InputForm::kBlockPairs;
+  }
   if (precision == Precision::kBf16 && IsBlock(dtype) && kernels.bf16_panels != nullptr) {
     return InputForm::kBf16Plain;
   }
-  if (precision == Precision::kBf16 || (precision == Precision::kInt8 && dtype == Dtype::kBf16)) {
+  if (precision == Precision::kBf16 || (integers && dtype == Dtype::kBf16)) {
     return kernels.dot_bf16 == nullptr ? InputForm::kRounded : InputForm::kBf16;
   }
   return InputForm::kExact;
@@ -49,6 +52,17 @@ const std::array<float, 256>* SmallFloats(Dtype dtype) {
 
 static_assert(kChunkOutputs == kDotBf16LaneOutputs);
 
+void RoundToBf16(const StoredKernels& kernels, std::span<float> x) {
+  constexpr std::size_t kPiece = 512;
+  std::uint16_t rounded[kPiece];
+  for (std::size_t t = 0; t < x.size(); t += kPiece) {
+    const std::size_t n = std::min(kPiece, x.size() - t);
+    kernels.round_row(x.data() + t, n, rounded, n);
+    kernels.widen_row(FloatRow::kBf16, reinterpret_cast<const std::byte*>(rounded), n,
+                      x.data() + t);
+  }
+}
+
 // Rows in scratch memory: whole cache lines, and not a multiple of the page size apart.
 std::size_t RowFloats(std::size_t inputs) { return (inputs + 15) / 16 * 16 + 16; }
 
@@ -80,6 +94,7 @@ bool StoredProduct::IsInPlace(std::size_t n_rows) const {
   const std::optional<FloatRow> kind = RowKindOf(matrix_.dtype());
   switch (form_) {
     case InputForm::kBlocks:
+    case InputForm::kBlockPairs:
     case InputForm::kBf16Plain:
       return false;
     case InputForm::kBf16:
@@ -140,9 +155,7 @@ ChunkWeights StoredProduct::LoadF32(const StoredKernels& kernels, std::size_t be
   for (std::size_t j = 0; j < n; ++j) {
     const std::span<float> row(scratch + j * RowFloats(matrix_.cols()), matrix_.cols());
     Widen(kernels, begin + j, row);
-    if (round) {
-      for (float& v : row) v = Bf16ToF32(F32ToBf16(v));
-    }
+    if (round) RoundToBf16(kernels, row);
     weights.rows[j] = reinterpret_cast<const std::byte*>(row.data());
   }
   std::fill_n(weights.rows.data() + n, kRowsAhead, weights.rows[n - 1]);
