@@ -439,6 +439,9 @@ class Ollama(Dialects):
         self.assertEqual("".join(line["response"] for line in self.lines("/api/generate", body)), whole["response"])
         for path, nothing in (("/api/generate", {}), ("/api/chat", {"messages": []})):
             self.assertEqual(self.post(path, dict(nothing, model="hermes"))["done_reason"], "load")
+            for bad in {"think": "AAA"}, {"options": {"temperature": 9}}, {"tools": 3}:
+                if path == "/api/chat" or "tools" not in bad:
+                    self.post(path, dict(nothing, model="hermes", **bad), 400)
 
     def test_embeddings_are_those_of_the_other_route(self):
         texts = ["one", "two words"]

@@ -5,6 +5,7 @@
 
 #include "server/ollama/ollama_request.h"
 #include "server/ollama/ollama_writer.h"
+#include "server/openai/chat_request.h"
 #include "server/openai/embedding_json.h"
 #include "server/openai/field_reader.h"
 #include "server/openai/service.h"
@@ -86,6 +87,9 @@ std::optional<ApiError> Service::StartOllama(const ExchangePtr& exchange, bool i
               is_chat ? ChatBodyOfOllamaChat(body) : ChatBodyOfOllamaGenerate(body));
   if (OnlyLoads(body)) {
     LATTICE_TRY(const TextModelPtr model, TextModel(chat));
+    object checked = chat;  // Its fields have no influence, and are judged all the same.
+    checked["messages"].emplace_array().push_back(object{{"role", "user"}, {"content", ""}});
+    LATTICE_TRY_VOID(ReadChatRequest(checked, model->n_tokens, {.calls_tools = true}));
     object answer = {{"model", model->id}, {"created_at", Rfc3339(UnixNow())}};
     if (is_chat) {
       answer["message"] = {{"role", "assistant"}, {"content", ""}};

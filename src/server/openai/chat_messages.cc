@@ -100,6 +100,11 @@ ApiResult<chat::Message> ReadMessage(const JsonView& json, const ChatAbilities& 
   auto checked = chat::Message::FromJson(json);
   if (!checked) return BadMessages(std::move(checked).error().message);
   boost::json::object message = checked->json();
+  for (const char* key : {"name", "reasoning_content"}) {
+    const auto* text = message.if_contains(key);
+    if (text == nullptr || text->is_string() || text->is_null()) continue;
+    return BadMessages(where + "." + key + ": must be a string");
+  }
   const std::string role(checked->role());
   if (std::ranges::find(kRoles, role) == std::end(kRoles)) {
     return BadMessages(where +

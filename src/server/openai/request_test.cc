@@ -323,6 +323,13 @@ TEST(RequestTest, InputsOfAllFormsAreRead) {
   EXPECT_EQ(read("\"a\"")->generation.max_tokens, 16u);
 }
 
+TEST(RequestTest, NamesAreTexts) {
+  EXPECT_TRUE(Chat(R"("messages":[{"role":"user","content":"a","name":null}])"));
+  const auto request = Chat(R"("messages":[{"role":"user","content":"a","name":{}}])");
+  ASSERT_FALSE(request);
+  EXPECT_EQ(request.error().param, "messages[0].name");
+}
+
 TEST(RequestTest, IdsWithoutATokenAreReadAndNotEchoed) {
   const auto body = ParseBody(R"({"prompt":[1,90]})"),
              echoed = ParseBody(R"({"prompt":[1,90],"echo":true})");
