@@ -27,12 +27,14 @@ Automaton::Automaton(std::shared_ptr<const Grammar> grammar,
 
 Status Automaton::Check() const {
   if (parser_.error()) return *parser_.error();
+  if (parser_.lexer().pool().exhausted()) return parser_.lexer().pool().exhaustion();
   return Ok();
 }
 
 Result<State> Automaton::Next(State state, std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   LATTICE_TRY_VOID(Check());
+  parser_.lexer().AddWork(limits_.parser.lexer.work_per_byte * bytes.size());
   for (const char c : bytes) {
     if (state == kNoState) break;
     state = parser_.Next(state, static_cast<std::uint8_t>(c));
@@ -53,7 +55,7 @@ bool Automaton::can_continue(State state) const {
 
 bool Automaton::has_failed() const {
   const std::lock_guard lock(mutex_);
-  return parser_.error().has_value();
+  return !Check();
 }
 
 std::size_t Automaton::n_bytes() const {
@@ -89,6 +91,7 @@ Status Automaton::Fill(State state, std::span<std::uint64_t> allowed) {
   LATTICE_TRY_VOID(Check());
   const std::size_t n_words = vocabulary_->n_words();
   LATTICE_CHECK(allowed.size() >= n_words);
+  parser_.lexer().AddWork(limits_.parser.lexer.work_per_mask);
   const Mask& mask = MaskOf(state);
   LATTICE_TRY_VOID(Check());
   if (!mask.bits.empty()) {
@@ -161,7 +164,7 @@ Automaton::Mask Automaton::Compute(State state) {
 }
 
 void Automaton::AddBelow(State state, const TokenTrie& trie, TokenTrie::Range range) {
-  if (range.begin == range.end || n_walks_ > kMaxWalks) return;
+  if (range.begin == range.end || n_walks_ > kMaxWalks || parser_.error()) return;
   if (!visited_.insert((std::uint64_t{state} << 32) | range.begin).second) return;
   ++n_walks_;
   const std::size_t n = parser_.n_threads(state);
@@ -174,7 +177,8 @@ void Automaton::AddThread(const Parser::Thread& thread, const TokenTrie& trie,
   const unsigned above = trie[range.begin].depth - 1u;
   std::array<LexState, TokenTrie::kMaxDepth + 1> path;
   path[above] = thread.state;
-  for (std::uint32_t i = range.begin; i < range.end;) {
+  std::size_t n_visited = 1;
+  for (std::uint32_t i = range.begin; i < range.end; ++n_visited) {
     const TokenTrie::Node& node = trie[i];
     const LexState state = lexer.Next(path[node.depth - 1u], node.byte);
     if (state == kDead) {
@@ -189,12 +193,14 @@ void Automaton::AddThread(const Parser::Thread& thread, const TokenTrie& trie,
     }
     i = lexer.is_final(state) ? node.end : i + 1;
   }
+  lexer.Spend(n_visited / 16);
 }
 
 void Automaton::WalkTogether(State from, const TokenTrie& trie) {
   std::array<State, TokenTrie::kMaxDepth + 1> path{};
   path[0] = from;
   for (std::uint32_t i = 0; i < trie.size();) {
+    parser_.lexer().Spend(1);
     const TokenTrie::Node& node = trie[i];
     const State state = parser_.Next(path[node.depth - 1u], node.byte);
     if (state == kNoState) {

@@ -39,6 +39,7 @@ Result<bool> Emptiness::MatchesSomething(ExprId root) {
   for (std::size_t i = 0; i < seen.size(); ++i) {
     for (const std::uint8_t byte : bytes) {
       const ExprId next = pool_.Derivative(seen[i].e, byte);
+      if (pool_.exhausted()) return pool_.exhaustion();
       if (IsKnown(next, matches)) {
         if (!matches) continue;
         for (std::size_t at = i;; at = seen[at].parent) {
@@ -48,7 +49,7 @@ Result<bool> Emptiness::MatchesSomething(ExprId root) {
       }
       if (queued.emplace(next, true).second) seen.push_back({next, i});
     }
-    if (seen.size() > max_states_ || pool_.exhausted()) {
+    if (seen.size() > max_states_) {
       return Error{ErrorCode::kResourceExhausted,
                    "more than " + std::to_string(max_states_) +
                        " states of an intersection or complement do not tell whether any text "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -59,6 +60,17 @@ ExprPool::ExprPool(std::size_t max_nodes, std::size_t max_depth)
   LATTICE_CHECK(any == kAnyBytes);
 }
 
+Error ExprPool::exhaustion() const {
+  if (out_of_work_) {
+    return {ErrorCode::kResourceExhausted,
+            "the expressions take too much work: simpler patterns, smaller counts or fewer "
+            "conditions on one text help"};
+  }
+  return {ErrorCode::kResourceExhausted,
+          "an expression nests deeper than " + std::to_string(max_depth_) +
+              ", or all together have more than " + std::to_string(max_nodes_) + " nodes"};
+}
+
 std::size_t ExprPool::n_bytes() const {
   return nodes_.capacity() * sizeof(Node) + children_.capacity() * sizeof(ExprId) +
          edges_.capacity() * sizeof(Edge) + hashes_.capacity() * 8 + slots_.capacity() * 4;
@@ -85,6 +97,7 @@ void ExprPool::Rehash(std::size_t n_slots) {
 }
 
 ExprId ExprPool::Intern(Node node, std::span<const ExprId> kids, std::span<const Edge> out) {
+  if (!Spend(2 + (kids.size() + out.size()) / 4)) return kEmptySet;
   const std::uint64_t hash = HashOf(node, kids, out);
   std::size_t at = hash & (slots_.size() - 1);
   for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
@@ -190,6 +203,7 @@ ExprId ExprPool::Or(std::vector<ExprId> choices) { return Join(std::move(choices
 ExprId ExprPool::And(std::vector<ExprId> all) { return Join(std::move(all), false); }
 
 ExprId ExprPool::Join(std::vector<ExprId> parts, bool is_or) {
+  if (!Spend(2 + parts.size())) return kEmptySet;
   const ExprKind kind = is_or ? ExprKind::kOr : ExprKind::kAnd;
   const ExprId neutral = is_or ? kEmptySet : kAnyBytes;
   const ExprId absorbing = is_or ? kAnyBytes : kEmptySet;
@@ -360,6 +374,7 @@ ExprId ExprPool::Repeat(ExprId e, std::uint32_t min, std::uint32_t max) {
 }
 
 ExprId ExprPool::Derivative(ExprId e, std::uint8_t byte) {
+  if (!Spend(1)) return kEmptySet;
   if (nodes_[e].kind != ExprKind::kConcat) return DeriveNoConcat(e, byte);
   std::vector<ExprId> choices;
   while (nodes_[e].kind == ExprKind::kConcat) {
@@ -410,6 +425,7 @@ ExprId ExprPool::DeriveNoConcat(ExprId e, std::uint8_t byte) {
 }
 
 ExprId ExprPool::Clamp(ExprId e, std::uint32_t n_bytes) {
+  if (!Spend(1)) return kEmptySet;
   const Node n = nodes_[e];
   if (!n.has_counter || (n.has_logic && n.kind != ExprKind::kConcat)) return e;
   switch (n.kind) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "grammar/char_set.h"
+#include "lattice/result.h"
 
 namespace lattice::grammar {
 
@@ -34,8 +36,9 @@ enum class ExprKind : std::uint8_t {
 /// equal ids, with their derivatives: Derivative(e, b) matches what may follow b in the texts of e.
 /// A lazily built DFA has expressions as its states.
 ///
-/// Past the limits, makers answer kEmptySet and the pool says `exhausted`.
-/// Source  Brzozowski 1964, "Derivatives of regular expressions"; counters stay numbers.
+/// Past the limits, makers answer kEmptySet and the pool says `exhausted`. Work is counted in steps
+/// of some 50 ns, so that what is refused does not depend on the machine. Source  Brzozowski 1964,
+/// "Derivatives of regular expressions"; counters stay numbers.
 class ExprPool {
  public:
   struct Edge {
@@ -87,6 +90,25 @@ class ExprPool {
   std::size_t size() const { return nodes_.size(); }
   std::size_t n_bytes() const;
   bool exhausted() const { return exhausted_; }
+  /// Why, when exhausted.
+  Error exhaustion() const;
+
+  /// Takes n steps from the work that is left; false when there are not so many.
+  bool Spend(std::uint64_t n_steps) {
+    if (n_steps <= work_left_) {
+      work_left_ -= n_steps;
+      return true;
+    }
+    exhausted_ = out_of_work_ = true;
+    work_left_ = 0;
+    return false;
+  }
+  /// Adds steps, to at most `most` of them.
+  void AddWork(std::uint64_t n_steps, std::uint64_t most) {
+    work_left_ = std::min(most, work_left_ + std::min(most, n_steps));
+  }
+  std::uint64_t work_left() const { return work_left_; }
+  void SetWork(std::uint64_t n_steps) { work_left_ = n_steps; }
   void SetLimits(std::size_t max_nodes, std::size_t max_depth) {
     max_nodes_ = max_nodes;
     max_depth_ = max_depth;
@@ -116,6 +138,8 @@ class ExprPool {
   std::size_t max_nodes_;
   std::size_t max_depth_;
   bool exhausted_ = false;
+  bool out_of_work_ = false;
+  std::uint64_t work_left_ = UINT64_MAX;
   int join_depth_ = 0;
   std::array<bool, 256> boundaries_{};
 };

@@ -26,6 +26,7 @@ struct GrammarLimits {
   std::size_t max_symbols = 1'000'000;        ///< Symbols on the right sides of all rules together.
   std::size_t max_expression_depth = 400;     ///< Nesting of one regular expression.
   std::size_t max_states_to_decide = 20'000;  ///< To tell whether an And or Not matches anything.
+  std::uint64_t max_work = 20'000'000;        ///< Steps, as ExprPool counts them.
 };
 
 /// A regular expression over bytes; a handle of the builder that made it.
@@ -155,6 +156,7 @@ class GrammarBuilder {
   /// For a front end's own findings (unsupported keywords): kept like the builder's own.
   void Fail(Error error);
   bool failed() const { return error_.has_value(); }
+  const std::optional<Error>& error() const { return error_; }
 
   /// The grammar of `root`. Rules that can match no text are left out. Errors: the first one kept;
   /// kInvalidArgument names a rule that was never defined, or says that no text matches `root`.

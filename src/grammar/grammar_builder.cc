@@ -15,15 +15,12 @@ Error TooMuch(std::string_view what, std::size_t limit) {
 }  // namespace
 
 GrammarBuilder::GrammarBuilder(const GrammarLimits& limits)
-    : limits_(limits), pool_(limits.max_expressions, limits.max_expression_depth) {}
+    : limits_(limits), pool_(limits.max_expressions, limits.max_expression_depth) {
+  pool_.SetWork(limits.max_work);
+}
 
 Expr GrammarBuilder::Made(ExprId id) {
-  if (pool_.exhausted()) {
-    Fail({ErrorCode::kResourceExhausted, "an expression nests deeper than " +
-                                             std::to_string(limits_.max_expression_depth) +
-                                             ", or all together have more than " +
-                                             std::to_string(limits_.max_expressions) + " nodes"});
-  }
+  if (pool_.exhausted()) Fail(pool_.exhaustion());
   return {id};
 }
 

@@ -13,6 +13,7 @@ Lexer::Lexer(const ExprPool& pool, const LexerLimits& limits)
       n_classes_(class_bytes_.size()) {
   // Derivatives nest a little deeper than what they are of.
   pool_.SetLimits(limits.max_expressions, pool_.max_depth() * 4);
+  pool_.SetWork(limits.max_work);
   for (std::size_t c = 0; c < n_classes_; ++c) {
     const std::size_t end = c + 1 < n_classes_ ? class_bytes_[c + 1] : 256;
     for (std::size_t byte = class_bytes_[c]; byte < end; ++byte) {
@@ -29,6 +30,7 @@ void Lexer::Fail(Error error) {
 }
 
 LexState Lexer::StateOf(ExprId e) {
+  if (pool_.exhausted()) Fail(pool_.exhaustion());
   if (const auto known = states_.find(e); known != states_.end()) return known->second;
   if (pool_.node(e).has_logic) {
     auto matches = emptiness_.MatchesSomething(e);
@@ -38,12 +40,13 @@ LexState Lexer::StateOf(ExprId e) {
       return kDead;
     }
   }
-  if (exprs_.size() >= limits_.max_states || pool_.exhausted()) {
+  if (exprs_.size() >= limits_.max_states) {
     Fail({ErrorCode::kResourceExhausted, "the text needs more than " +
                                              std::to_string(limits_.max_states) +
                                              " states of the grammar's terminals"});
     return kDead;
   }
+  if (error_) return kDead;
   const auto state = static_cast<LexState>(exprs_.size());
   exprs_.push_back(e);
   rows_.resize(rows_.size() + n_classes_, kUnknown);

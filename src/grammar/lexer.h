@@ -21,6 +21,11 @@ struct LexerLimits {
   std::size_t max_states = 1 << 19;
   std::size_t max_expressions = 1 << 22;
   std::size_t max_states_to_decide = 20'000;
+  /// Steps of work, as ExprPool counts them: so many at first and at most; each byte of a text and
+  /// each mask adds some. What is known already takes none.
+  std::uint64_t max_work = 5'000'000;
+  std::uint64_t work_per_byte = 5'000;
+  std::uint64_t work_per_mask = 200'000;
 };
 
 /// The DFAs of a grammar's terminals, in one table: states are expressions, transitions their
@@ -32,6 +37,14 @@ class Lexer {
   // Not movable: it refers to its own pool.
   Lexer(const Lexer&) = delete;
   Lexer& operator=(const Lexer&) = delete;
+
+  /// Before more is asked of it; see LexerLimits.
+  void AddWork(std::uint64_t n_steps) { pool_.AddWork(n_steps, limits_.max_work); }
+  /// Work that others do with its states.
+  void Spend(std::uint64_t n_steps) {
+    if (!pool_.Spend(n_steps)) Fail(pool_.exhaustion());
+  }
+  const LexerLimits& limits() const { return limits_; }
 
   /// kDead when the expression matches nothing.
   LexState StateOf(ExprId e);
@@ -48,6 +61,7 @@ class Lexer {
   ExprId expr(LexState state) const { return exprs_[state]; }
 
   ExprPool& pool() { return pool_; }
+  const ExprPool& pool() const { return pool_; }
   /// One byte of each class that the grammar tells apart.
   const std::vector<std::uint8_t>& class_bytes() const { return class_bytes_; }
   std::size_t n_states() const { return exprs_.size(); }

@@ -40,7 +40,7 @@ std::size_t Parser::n_bytes() const {
 }
 
 void Parser::CheckLimits(std::size_t n_items) {
-  if (error_) return;
+  if (error()) return;
   if (n_items > limits_.max_items) {
     error_ = Error{ErrorCode::kResourceExhausted,
                    "more than " + std::to_string(limits_.max_items) +
@@ -100,10 +100,13 @@ std::vector<std::uint32_t> Parser::Core(bool& complete) {
     } else if (item.waiter == kNobody) {
       complete = true;
     } else {
-      for (const Item& waiting : std::vector<Item>(waiting_[item.waiter])) Advance(waiting);
+      const std::vector<Item> waiters = waiting_[item.waiter];
+      lexer_.Spend(waiters.size() / 4);
+      for (const Item& waiting : waiters) Advance(waiting);
     }
+    lexer_.Spend(1);
     CheckLimits(items_.size());
-    if (error_) break;
+    if (error()) break;
   }
   std::ranges::sort(core_);
   std::vector<std::uint32_t> words{complete ? 1u : 0u};
@@ -134,6 +137,7 @@ State Parser::Close(std::vector<std::uint32_t>& kernel) {
 void Parser::BeginRules(std::vector<Begun>& begun) {
   for (std::uint32_t i = 0; i < core_.size(); ++i) begun.push_back({core_[i].step, i, 0});
   for (std::uint32_t i = 0; i < begun.size(); ++i) {
+    lexer_.Spend(1);
     const Grammar::Step& step = grammar_->steps()[begun[i].step];
     if (step.kind != Kind::kRule) continue;
     RuleUse& use = uses_[step.target];
@@ -149,7 +153,7 @@ void Parser::BeginRules(std::vector<Begun>& begun) {
       }
     }
     CheckLimits(begun.size());
-    if (error_) return;
+    if (error()) return;
   }
 }
 
@@ -185,7 +189,7 @@ std::vector<std::uint32_t> Parser::Begin(bool complete) {
   uses_.clear();
   std::vector<Begun> begun;
   BeginRules(begun);
-  if (error_) return {0};
+  if (error()) return {0};
   std::vector<Thread> threads;
   for (const Begun& b : begun) {
     const Grammar::Step& step = grammar_->steps()[b.step];
@@ -220,6 +224,7 @@ State Parser::After(const Item& item) {
 State Parser::Next(State state, std::uint8_t byte) {
   const std::uint64_t key = (std::uint64_t{state} << 8) | byte;
   if (const auto known = next_.find(key); known != next_.end()) return known->second;
+  lexer_.Spend(1 + n_threads(state) / 2);
   std::vector<Thread> threads;
   std::vector<Item> ended;
   for (std::size_t i = 0; i < n_threads(state); ++i) {

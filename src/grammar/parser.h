@@ -64,6 +64,7 @@ class Parser {
   State After(const Item& item);
 
   Lexer& lexer() { return lexer_; }
+  const Lexer& lexer() const { return lexer_; }
   const std::optional<Error>& error() const { return lexer_.error() ? lexer_.error() : error_; }
   std::size_t n_bytes() const;
 

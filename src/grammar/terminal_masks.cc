@@ -57,7 +57,9 @@ std::shared_ptr<const TerminalMask> TerminalMasks::OfExpr(ExprId e) {
   if (mask == nullptr) {
     mask = std::make_shared<const TerminalMask>(Compute(e));
     // What an exhausted lexer says is incomplete.
-    if (!key.empty() && !lexer_.error()) vocabulary_.Keep(key, mask);
+    if (!key.empty() && !lexer_.error() && !lexer_.pool().exhausted()) {
+      vocabulary_.Keep(key, mask);
+    }
   }
   n_bytes_ += mask->n_bytes();
   exact_[state] = mask;
@@ -172,7 +174,8 @@ void TerminalMasks::Walk(const TokenTrie& trie, LexState from, TerminalMask& mas
                          std::vector<TokenId>& tokens) const {
   std::array<LexState, TokenTrie::kMaxDepth + 1> path{};
   path[0] = from;
-  for (std::uint32_t i = 0; i < trie.size();) {
+  std::size_t n_visited = 0;
+  for (std::uint32_t i = 0; i < trie.size(); ++n_visited) {
     const TokenTrie::Node& node = trie[i];
     const LexState state = lexer_.Next(path[node.depth - 1u], node.byte);
     if (state == kDead) {
@@ -186,6 +189,7 @@ void TerminalMasks::Walk(const TokenTrie& trie, LexState from, TerminalMask& mas
     if (lexer_.accepts(state) && node.end > i + 1) mask.exits.push_back(i);
     i = lexer_.is_final(state) ? node.end : i + 1;
   }
+  lexer_.Spend(n_visited / 16);
 }
 
 // Most of what `whole` takes is what it takes without its complements: only tokens that go along
@@ -216,7 +220,8 @@ void TerminalMasks::MarkRefused(const TokenTrie& trie, LexState whole, LexState 
   std::array<Pair, TokenTrie::kMaxDepth + 1> path{};
   path[0] = {whole, nots};
   std::vector<std::uint32_t> refused;
-  for (std::uint32_t i = 0; i < trie.size();) {
+  std::size_t n_visited = 0;
+  for (std::uint32_t i = 0; i < trie.size(); ++n_visited) {
     const TokenTrie::Node& node = trie[i];
     const Pair& above = path[node.depth - 1u];
     const Pair now{lexer_.Next(above.whole, node.byte), lexer_.Next(above.nots, node.byte)};
@@ -235,6 +240,7 @@ void TerminalMasks::MarkRefused(const TokenTrie& trie, LexState whole, LexState 
       ++i;
     }
   }
+  lexer_.Spend(n_visited / 16);
   if (!for_exits) return;
   std::vector<std::uint32_t> left;
   std::ranges::set_difference(mask.exits, refused, std::back_inserter(left));

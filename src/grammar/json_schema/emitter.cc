@@ -74,7 +74,11 @@ Result<Symbol> Emitter::Body(const Goal& goal) {
   }
   std::vector<Symbol> choices;
   if (!words.empty()) choices.push_back(builder_.Terminal(builder_.Or(words)));
-  if (shape->string != builder_.Nothing()) choices.push_back(builder_.Terminal(shape->string));
+  if (shape->string != builder_.Nothing()) {
+    const auto some = builder_.MatchesSomething(shape->string);
+    if (!some) return Complain(goal, some.error().code, some.error().message);
+    choices.push_back(builder_.Terminal(shape->string));
+  }
   for (const ObjectForm& form : shape->objects) {
     if (expander_.FormIsEmpty(form, 2)) continue;
     LATTICE_TRY(choices.emplace_back(), Object(form, goal));

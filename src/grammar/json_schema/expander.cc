@@ -194,7 +194,12 @@ Result<Shape> Expander::ExpandSchema(NodeId node, bool fails) {
 Result<Shape> Expander::ExpandKeyword(const Keyword& k) {
   LATTICE_TRY_VOID(shapes_.Spend(1));
   for (const Entry& entry : Handlers()) {
-    if (entry.name == k.name) return (this->*entry.handler)(k);
+    if (entry.name != k.name) continue;
+    auto shape = (this->*entry.handler)(k);
+    if (shape && builder_.failed()) {
+      return Complain(k, builder_.error()->code, builder_.error()->message);
+    }
+    return shape;
   }
   return k.fails ? shapes_.None() : shapes_.Any();  // An annotation.
 }

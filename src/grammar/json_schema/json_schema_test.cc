@@ -135,6 +135,46 @@ TEST(JsonSchemaTest, WhiteSpaceWithinALimitWhereAskedFor) {
   EXPECT_FALSE(*Matches(*grammar, "[   1]"));
 }
 
+// Conditions that take more states together than anybody has: refused with their place, or the
+// text ends with an error; it never hangs, and nothing that breaks a condition is let through.
+TEST(JsonSchemaTest, HostilePatternsTakeBoundedWork) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {R"x({"pattern":"(a[a-z]{10}){2,5}","maxLength":60,"not":{"pattern":"b[a-z]{9}c"}})x",
+       "abcaaaaaabababababcabcabcb"},
+      {R"x({"pattern":"a.{1,30}b.{1,30}c","maxLength":200,"not":{"pattern":"d.{5,40}e.{3,20}f"}})x",
+       "abcdaaebfaaababdeababcfabcadbcebafbabaab"},
+      {R"x({"pattern":"^(a?){50}(a{2,7}|b{1,9}){3,100}$","not":{"pattern":"^(a{3,5}b{2,4}){2,50}"}})x",
+       "aaaaabbbaaaabbaaaaaaabbbbbbbbbbbbbbb"},
+      {R"x({"allOf":[{"pattern":"a.{20}b"},{"pattern":"c.{21}d"},{"not":{"pattern":"e.{22}f"}}]})x",
+       "acebdfhacebdfhacebdfhacebdfh"},
+  };
+  for (const auto& [strings, text] : cases) {
+    const std::string schema =
+        R"({"properties":{"p":)" + std::string(strings) + R"(},"required":["p"],"type":"object"})";
+    JsonSchemaOptions options;
+    options.limits.max_work = 100'000;
+    const auto grammar = CompileJsonSchemaText(schema, options);
+    if (!grammar) {
+      EXPECT_EQ(grammar.error().code, ErrorCode::kResourceExhausted) << schema;
+      EXPECT_EQ(grammar.error().message.find("#/properties/p"), 0) << grammar.error().message;
+      continue;
+    }
+    AutomatonLimits limits;
+    limits.parser.lexer.max_work = 100'000;
+    limits.parser.lexer.work_per_byte = 10;
+    const auto automaton = std::make_shared<Automaton>(*grammar, nullptr, limits);
+    Matcher matcher(automaton);
+    Status status = matcher.Accept(R"({"p":")");
+    for (std::size_t i = 0; i < text.size() && status; ++i) {
+      status = matcher.Accept(text.substr(i, 1));
+    }
+    ASSERT_FALSE(status) << schema;
+    EXPECT_EQ(status.error().code, ErrorCode::kResourceExhausted) << status.error().message;
+    EXPECT_TRUE(automaton->has_failed());
+    EXPECT_FALSE(matcher.Accept("a"));
+  }
+}
+
 TEST(JsonSchemaTest, LargeSchemasEndInBoundedTime) {
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += R"({"items":)";
