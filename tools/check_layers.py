@@ -23,7 +23,7 @@ ALLOWED = {  # room: rooms it may include besides itself. A room may only name r
     "server": "base numeric vectors tokenizers grammar weights hub kernels/api models decoding engine embed "
               "chat",
     "api": "base numeric vectors tokenizers weights hub kernels/api kernels/cpu models embed",
-    "apps": "base numeric vectors transport tokenizers grammar weights hub kernels/api kernels/cpu models "
+    "apps": "base numeric vectors fann transport tokenizers grammar weights hub kernels/api kernels/cpu models "
             "decoding engine embed chat server api",
 }
 # Lanes of f32 over each instruction set and functions on them: for the files of kernels anywhere.

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "apps/drift_input.h"
 #include "apps/drift_watch.h"
 #include "apps/embedding_flags.h"
 #include "apps/json_text.h"
 #include "apps/number_flags.h"
+#include "apps/vector_input.h"
 #include "base/files.h"
 #include "lattice/drift.h"
 
@@ -36,49 +36,42 @@ transport::Machine MachineOf(const Arguments& arguments, const AppContext& conte
   return machine;
 }
 
-void AppendDisplacements(std::string_view name, std::size_t n, std::size_t dims,
-                         std::span<const transport::Displacement> records, std::string& out) {
-  out += ",\"" + std::string(name) + "\":{\"n\":" + std::to_string(n) +
-         ",\"n_used\":" + std::to_string(records.size()) + ",\"dims\":" + std::to_string(dims) +
-         ",\"records\":[";
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    out += (i == 0 ? "{\"index\":" : ",{\"index\":") + std::to_string(records[i].index) +
-           ",\"displacement\":";
-    AppendJson(static_cast<float>(records[i].cost), out);
-    out += records[i].is_outlier ? ",\"outlier\":true}" : "}";
+std::string SetJson(std::size_t n, std::size_t dims,
+                    std::span<const transport::Displacement> moves) {
+  std::vector<std::string> records;
+  for (const transport::Displacement& move : moves) {
+    JsonObject record;
+    record.Count("index", move.index).Number("displacement", move.cost);
+    if (move.is_outlier) record.Flag("outlier", true);
+    records.push_back(record.Take());
   }
-  out += "]}";
+  return JsonObject()
+      .Count("n", n)
+      .Count("n_used", moves.size())
+      .Count("dims", dims)
+      .Json("records", JsonArray(records))
+      .Take();
 }
 
 std::string AsJson(const transport::DriftReport& r, std::size_t dims) {
-  std::string out = "{\"divergence\":";
-  AppendJson(static_cast<float>(r.divergence), out);
-  const auto number = [&](std::string_view name, double value) {
-    out += ",\"" + std::string(name) + "\":";
-    AppendJson(static_cast<float>(value), out);
-  };
-  number("low", r.low);
-  number("high", r.high);
-  number("standard_error", r.standard_error);
-  number("sampling_error", r.sampling_error);
-  number("sampling_bias", r.sampling_bias);
-  number("distance", r.distance);
-  number("p_value", r.p_value);
-  number("tested", r.tested);
-  number("chance", r.chance);
-  number("epsilon", r.epsilon);
-  number("marginal_error", r.marginal_error);
-  out += std::string(",\"converged\":") + (r.converged ? "true" : "false") + ",\"matches\":[";
-  for (std::size_t i = 0; i < r.matches.size(); ++i) {
-    out += (i == 0 ? "{\"source\":" : ",{\"source\":") + std::to_string(r.matches[i].source) +
-           ",\"target\":" + std::to_string(r.matches[i].target) + ",\"mass\":";
-    AppendJson(static_cast<float>(r.matches[i].mass), out);
-    out += '}';
+  std::vector<std::string> matches;
+  for (const auto& match : r.matches) {
+    matches.push_back(JsonObject()
+                          .Count("source", match.source)
+                          .Count("target", match.target)
+                          .Number("mass", match.mass)
+                          .Take());
   }
-  out += ']';
-  AppendDisplacements("source", r.n_source, dims, r.source, out);
-  AppendDisplacements("target", r.n_target, dims, r.target, out);
-  return out + "}\n";
+  JsonObject out;
+  out.Number("divergence", r.divergence).Number("low", r.low).Number("high", r.high);
+  out.Number("standard_error", r.standard_error).Number("sampling_error", r.sampling_error);
+  out.Number("sampling_bias", r.sampling_bias).Number("distance", r.distance);
+  out.Number("p_value", r.p_value).Number("tested", r.tested).Number("chance", r.chance);
+  out.Number("epsilon", r.epsilon).Number("marginal_error", r.marginal_error);
+  out.Flag("converged", r.converged).Json("matches", JsonArray(matches));
+  out.Json("source", SetJson(r.n_source, dims, r.source));
+  out.Json("target", SetJson(r.n_target, dims, r.target));
+  return out.Take() + "\n";
 }
 
 // The records that moved most, outliers marked.

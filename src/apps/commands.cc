@@ -6,6 +6,7 @@
 #include "apps/command_doctor.h"
 #include "apps/command_drift.h"
 #include "apps/command_embed.h"
+#include "apps/command_fann.h"
 #include "apps/command_forward.h"
 #include "apps/command_models.h"
 #include "apps/command_perplexity.h"
@@ -13,6 +14,7 @@
 #include "apps/command_quantize.h"
 #include "apps/command_rerank.h"
 #include "apps/command_rm.h"
+#include "apps/command_search.h"
 #include "apps/command_serve.h"
 #include "apps/command_show.h"
 #include "apps/command_similarity.h"
@@ -30,7 +32,9 @@ constexpr Command kCommands[] = {
     {"embed", "Turn texts into vectors", DeclareEmbed},
     {"similarity", "How alike two texts are", DeclareSimilarity},
     {"rerank", "Order texts by how well they answer a query", DeclareRerank},
+    {"search", "The rows of a file of vectors that are nearest to texts", DeclareSearch},
     {"drift", "How far two sets of texts or vectors are apart", DeclareDrift},
+    {"fann", "Train and run small networks on tables of numbers", DeclareFann},
     {"tokenize", "Texts to token ids", DeclareTokenize},
     {"detokenize", "Token ids to text", DeclareDetokenize},
     {"template", "The prompt that a chat template makes of messages", DeclareTemplate},

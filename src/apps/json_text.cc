@@ -35,4 +35,42 @@ void AppendJson(std::span<const float> values, std::string& out) {
   out += ']';
 }
 
+void JsonObject::Name(std::string_view name) {
+  if (text_.size() > 1) text_ += ',';
+  AppendJson(name, text_);
+  text_ += ':';
+}
+
+JsonObject& JsonObject::Number(std::string_view name, double value) {
+  Name(name);
+  AppendJson(static_cast<float>(value), text_);
+  return *this;
+}
+
+JsonObject& JsonObject::Count(std::string_view name, std::uint64_t value) {
+  return Json(name, std::to_string(value));
+}
+
+JsonObject& JsonObject::Flag(std::string_view name, bool value) {
+  return Json(name, value ? "true" : "false");
+}
+
+JsonObject& JsonObject::Text(std::string_view name, std::string_view value) {
+  Name(name);
+  AppendJson(value, text_);
+  return *this;
+}
+
+JsonObject& JsonObject::Json(std::string_view name, std::string_view json) {
+  Name(name);
+  text_ += json;
+  return *this;
+}
+
+std::string JsonArray(std::span<const std::string> values) {
+  std::string out = "[";
+  for (const std::string& value : values) out += (out.size() > 1 ? "," : "") + value;
+  return out + "]";
+}
+
 }  // namespace lattice::apps

@@ -5,32 +5,16 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "fann/test_data.h"
 #include "lattice/fann_training.h"
 #include "numeric/random.h"
 
 namespace lattice::fann {
 namespace {
-
-std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-std::vector<float> Values(std::size_t n, std::uint64_t seed, double size = 1) {
-  Random random(seed);
-  std::vector<float> x(n);
-  for (float& v : x) v = static_cast<float>(random.Normal() * size);
-  return x;
-}
-
-std::vector<std::uint32_t> Labels(std::size_t n, std::size_t n_classes, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<std::uint32_t> y(n);
-  for (auto& v : y) v = static_cast<std::uint32_t>(random.Below(n_classes));
-  return y;
-}
 
 // The largest difference between the gradient and a quotient of differences along random
 // directions, relative to the gradient's length.
@@ -186,115 +170,6 @@ TEST(TrainerTest, DigitsAreReadAsWellAsByThePeer) {
   EXPECT_GE(accuracy, 0.9156);
 }
 
-// A run with everything that could depend on the number of workers.
-struct Setting {
-  std::vector<float> inputs = Values(230 * 40, 1);
-  std::vector<std::uint32_t> labels = Labels(230, 6, 2);
-  Examples examples{inputs, {}, labels};
-  TrainOptions options = {.loss = Loss::kCrossEntropy,
-                          .optimiser = Optimiser::kAdamW,
-                          .rate = 3e-3,
-                          .schedule = {.kind = ScheduleKind::kExponential, .warmup_steps = 5},
-                          .weight_decay = 0.01,
-                          .clip_norm = 0.5,
-                          .n_epochs = 4,
-                          .batch_size = 50,
-                          .validation_share = 0.2,
-                          .early_stopping = {.patience = 10, .watched = Watched::kAccuracy}};
-  Network Make() const {
-    return NetworkBuilder(40)
-        .Layer(150, Activation::kGelu, {.layer_norm = true, .dropout = 0.2f})
-        .Layer(90, Activation::kTanh, {.dropout = 0.1f})
-        .Layer(6, Activation::kSoftmax)
-        .Build(3)
-        .value();
-  }
-};
-
-TEST(TrainerTest, ThreadsAndInstructionSetsGiveTheSameBits) {
-  const Setting setting;
-  const auto trained = [&](std::size_t n_threads, const std::string& instruction_set) {
-    Network network = setting.Make();
-    TrainOptions options = setting.options;
-    options.n_threads = n_threads;
-    options.instruction_set = instruction_set;
-    auto trainer = Trainer::Create(network, setting.examples, options);
-    if (!trainer) return std::vector<float>();  // Not on this processor.
-    EXPECT_TRUE(trainer->Run());
-    return network.Parameters();
-  };
-  const auto expected = trained(1, "");
-  EXPECT_EQ(trained(2, ""), expected);
-  EXPECT_EQ(trained(5, ""), expected);
-  for (const char* const name : {"scalar", "avx2", "avx512", "neon"}) {
-    const auto other = trained(1, name);
-    if (other.empty()) continue;
-    EXPECT_EQ(other, expected) << name;
-  }
-}
-
-TEST(TrainerTest, AResumedRunHasTheSameBits) {
-  const Setting setting;
-  Network whole = setting.Make();
-  const auto expected = Trainer::Create(whole, setting.examples, setting.options)->Run().value();
-  // Stopped after every epoch and, by a thread, anywhere; saved, and resumed in a new trainer.
-  Network network = setting.Make();
-  std::string checkpoint;
-  std::size_t n_stops = 0;
-  for (;; ++n_stops) {
-    std::stop_source source;
-    Network next = setting.Make();
-    TrainOptions options = setting.options;
-    options.stop = source.get_token();
-    std::size_t n_steps = 0;
-    options.metric = [&](const Network&) {  // After an epoch: stop in the next one's first step.
-      source.request_stop();
-      return static_cast<double>(++n_steps);
-    };
-    auto trainer = Trainer::Create(next, setting.examples, options);
-    if (!checkpoint.empty()) {
-      const auto resumed = trainer->Resume(Bytes(checkpoint));
-      ASSERT_TRUE(resumed) << resumed.error().message;
-    }
-    const std::jthread stopper([&source, n_stops] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5 * n_stops + 5));
-      source.request_stop();
-    });
-    const auto report = trainer->Run();
-    if (report) {
-      EXPECT_EQ(report->best_epoch, expected.best_epoch);
-      ASSERT_EQ(report->epochs.size(), expected.epochs.size());
-      EXPECT_EQ(report->epochs.front().loss, expected.epochs.front().loss);
-      EXPECT_EQ(report->epochs.back().validation_loss, expected.epochs.back().validation_loss);
-      network = std::move(next);
-      break;
-    }
-    ASSERT_EQ(report.error().code, ErrorCode::kCancelled);
-    checkpoint = trainer->Checkpoint();
-  }
-  EXPECT_GE(n_stops, 3u);
-  EXPECT_EQ(network.Parameters(), whole.Parameters());
-}
-
-TEST(TrainerTest, DamagedAndForeignCheckpointsAreRefused) {
-  const Setting setting;
-  Network network = setting.Make();
-  auto trainer = Trainer::Create(network, setting.examples, setting.options);
-  const std::string checkpoint = trainer->Checkpoint();
-  ASSERT_TRUE(trainer->Resume(Bytes(checkpoint)));
-  for (std::size_t n = 0; n < checkpoint.size(); n += n < 200 ? 1 : 4001) {
-    EXPECT_FALSE(trainer->Resume(Bytes(checkpoint).first(n)));
-    std::string damaged = checkpoint;
-    damaged[n] = static_cast<char>(damaged[n] ^ 1);
-    EXPECT_FALSE(trainer->Resume(Bytes(damaged)));
-  }
-  TrainOptions options = setting.options;
-  options.weight_decay = 0.02;
-  const auto other = Trainer::Create(network, setting.examples, options)->Resume(Bytes(checkpoint));
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().code, ErrorCode::kInvalidArgument);
-}
-
 TEST(TrainerTest, StopsWhenNothingGetsBetterAndRestoresTheBest) {
   const auto inputs = Values(60, 1), targets = Values(30, 2);
   for (const bool high : {false, true}) {
@@ -419,137 +294,6 @@ TEST(ScheduleTest, GoesWhereItsDefinitionSays) {
   EXPECT_NEAR(at(cycle, 0), 0.04, 1e-12);
   EXPECT_NEAR(at(cycle, 30), 1, 1e-12);
   EXPECT_NEAR(at(cycle, 100), 4e-6, 1e-12);
-}
-
-Network Gate() {
-  return NetworkBuilder(3)
-      .Layer(8, Activation::kTanh)
-      .Layer(4, Activation::kLinear)
-      .Build(2)
-      .value();
-}
-
-std::vector<double> Choices(const Network& gate, std::span<const float> context) {
-  std::vector<float> logits(4);
-  EXPECT_TRUE(Runner::Create(gate)->Run(context, logits));
-  std::vector<double> p;
-  double sum = 0;
-  for (const float z : logits) sum += p.emplace_back(std::exp(static_cast<double>(z)));
-  for (double& x : p) x /= sum;
-  return p;
-}
-
-// The step is -rate times the gradient of the losses that the header names.
-TEST(RouterTest, AStepFollowsTheGradient) {
-  const std::vector<float> context = {0.3f, -1.0f, 0.7f};
-  constexpr std::size_t kChoice = 2;
-  const double reward = -0.5, balance = 0.4, z = 0.3;
-  Network gate = Gate();
-  const auto before = gate.Parameters();
-  const auto loss = [&](const std::vector<float>& parameters) {
-    Network moved = Gate();
-    EXPECT_TRUE(moved.SetParameters(parameters));
-    std::vector<float> logits(4);
-    EXPECT_TRUE(Runner::Create(moved)->Run(context, logits));
-    double sum = 0, spread = 0;
-    for (const float x : logits) sum += std::exp(static_cast<double>(x));
-    for (const float x : logits) {
-      const double p = std::exp(static_cast<double>(x)) / sum;
-      spread += (p - 0.25) * (p - 0.25) / 4;
-    }
-    const double log_sum = std::log(sum);
-    return -reward * (logits[kChoice] - log_sum) + balance * spread + z * log_sum * log_sum;
-  };
-  auto trainer = RouterTrainer::Create(gate, {.rate = 1.0f, .balance = 0.4f, .z = 0.3f});
-  ASSERT_TRUE(trainer->Feedback(context, kChoice, -0.5f));
-  const auto after = gate.Parameters();
-  for (std::size_t i = 0; i < before.size(); i += 5) {
-    auto up = before, down = before;
-    up[i] += 1e-2f;
-    down[i] -= 1e-2f;
-    EXPECT_NEAR(before[i] - after[i], (loss(up) - loss(down)) / 2e-2, 3e-4) << i;
-  }
-}
-
-TEST(RouterTest, LearnsWhatItIsTold) {
-  const std::vector<float> left = {1, 0, 0}, right = {0, 1, 0};
-  Network gate = Gate();
-  auto trainer = RouterTrainer::Create(gate, {.rate = 0.05f});
-  for (int i = 0; i < 300; ++i) {
-    ASSERT_TRUE(trainer->Sample(left, 1, 2, 8));
-    ASSERT_TRUE(trainer->Feedback(left, 3, -0.5f));
-    ASSERT_TRUE(trainer->Feedback(right, 0, 1.0f));
-  }
-  EXPECT_GT(Choices(gate, left)[1], 0.6);
-  EXPECT_LT(Choices(gate, left)[3], 0.05);
-  EXPECT_GT(Choices(gate, right)[0], 0.8);
-}
-
-TEST(RouterTest, TheSameSeedDrawsTheSame) {
-  const std::vector<float> context = {1, 2, 3};
-  const auto trained = [&](std::uint64_t seed) {
-    Network gate = Gate();
-    auto trainer = RouterTrainer::Create(gate, {.rate = 0.1f, .seed = seed});
-    for (int i = 0; i < 20; ++i) EXPECT_TRUE(trainer->Sample(context, 1, 1, 4));
-    return gate.Parameters();
-  };
-  EXPECT_EQ(trained(1), trained(1));
-  EXPECT_NE(trained(1), trained(2));
-}
-
-TEST(RouterTest, ConsolidationKeepsWhatWasLearned) {
-  const std::vector<float> old_context = {1, 0, 0}, new_context = {0.6f, 0.8f, 0};
-  const auto forgotten = [&](float strength) {
-    Network gate = Gate();
-    auto trainer = RouterTrainer::Create(
-        gate,
-        {.rate = 0.05f, .balance = 0, .z = 0, .ewc_strength = strength, .fisher_decay = 0.99f});
-    for (int i = 0; i < 200; ++i) EXPECT_TRUE(trainer->Feedback(old_context, 1, 1.0f));
-    trainer->SetAnchor();
-    const double before = Choices(gate, old_context)[1];
-    for (int i = 0; i < 200; ++i) EXPECT_TRUE(trainer->Feedback(new_context, 2, 1.0f));
-    return before - Choices(gate, old_context)[1];
-  };
-  EXPECT_LT(forgotten(20.0f), 0.5 * forgotten(1e-6f));
-}
-
-TEST(RouterTest, MistakesAreTold) {
-  Network gate = Gate();
-  auto trainer = RouterTrainer::Create(gate, {});
-  const std::vector<float> context = {1, 2, 3};
-  EXPECT_FALSE(trainer->Feedback(std::span(context).first(2), 0, 1.0f));
-  EXPECT_FALSE(trainer->Feedback(context, 4, 1.0f));
-  EXPECT_FALSE(trainer->Feedback(context, 0, NAN));
-  EXPECT_FALSE(trainer->Feedback(std::vector<float>{1, 2, NAN}, 0, 1.0f));
-  EXPECT_FALSE(trainer->Sample(context, 4, 1, 1));
-  EXPECT_FALSE(trainer->Sample(context, 0, 0, 1));
-  EXPECT_FALSE(trainer->Sample(context, 0, 5, 1));
-  EXPECT_FALSE(trainer->Sample(context, 0, 1, 0));
-  EXPECT_FALSE(trainer->Sample(context, 0, 1, std::size_t{1} << 40));
-  EXPECT_FALSE(RouterTrainer::Create(gate, {.rate = 0}));
-  Network soft = NetworkBuilder(2).Layer(2, Activation::kSoftmax).Build(1).value();
-  EXPECT_FALSE(RouterTrainer::Create(soft, {}));
-}
-
-TEST(FisherTest, FollowsItsDefinition) {
-  EXPECT_FALSE(DiagonalFisher::Create(2, 1.0f));
-  EXPECT_FALSE(DiagonalFisher::Create(2, 0.0f));
-  auto fisher = DiagonalFisher::Create(2, 0.5f);
-  std::vector<float> step = {1, 1};
-  ASSERT_TRUE(fisher->Protect(step));
-  EXPECT_EQ(step, (std::vector<float>{1, 1}));  // Nothing was observed.
-  ASSERT_TRUE(fisher->Observe(std::vector<float>{2, 1}));
-  ASSERT_TRUE(fisher->Observe(std::vector<float>{2, 1}));
-  EXPECT_FLOAT_EQ(fisher->importance()[0], 3.0f);
-  EXPECT_FLOAT_EQ(fisher->importance()[1], 0.75f);
-  ASSERT_TRUE(fisher->SetAnchor(std::vector<float>{1, 1}));
-  std::vector<float> gradient = {0, 1};
-  ASSERT_TRUE(fisher->AddPenalty(std::vector<float>{2, -1}, 2.0f, gradient));
-  EXPECT_FLOAT_EQ(gradient[0], 6.0f);
-  EXPECT_FLOAT_EQ(gradient[1], 1.0f - 3.0f);
-  ASSERT_TRUE(fisher->Protect(step));
-  EXPECT_EQ(step, (std::vector<float>{0, 0.75f}));
-  EXPECT_FALSE(fisher->Observe(std::vector<float>{1}));
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "base/aligned_buffer.h"
+#include "vectors/csv.h"
 
 namespace lattice::vectors {
 namespace {
@@ -92,6 +94,44 @@ TEST(NpyTest, OtherFilesAreErrors) {
   std::string shifted = File(Dictionary("'<f4'", "(3, 5)"), 61);
   shifted[8] = static_cast<char>(shifted[8] + 1);
   EXPECT_EQ(Parse(shifted).matrix.error().code, ErrorCode::kUnsupported);
+}
+
+TEST(CsvTest, NumbersAndNamesAreRead) {
+  const auto matrix = ParseCsv("\xEF\xBB\xBF\"a\", b ,c\r\n\n 1,-2.5,+3e-1\r\n4, \"5\" ,6");
+  ASSERT_TRUE(matrix) << matrix.error().message;
+  EXPECT_EQ(matrix->names, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(matrix->n_rows, 2u);
+  EXPECT_EQ(matrix->values, (std::vector<float>{1, -2.5f, 0.3f, 4, 5, 6}));
+  EXPECT_TRUE(ParseCsv("1\n2\n")->names.empty());
+}
+
+TEST(CsvTest, WhatIsNoNumberIsAnErrorWithItsPlace) {
+  const struct {
+    std::string text, message;
+  } kTexts[] = {
+      {"", "no rows"},
+      {"\n\n", "no rows"},
+      {"a,b\n", "no rows"},
+      {"a,b\nc,d\n1,2\n", "line 2: column 1"},
+      {"1,x\n2,3\n", "line 1: column 2"},
+      {"1,2\n3\n", "line 2: 1 columns instead of 2"},
+      {"1,2\n3,4,\n", "line 2: 3 columns"},
+      {"a,b\n1,2,3\n", "line 2: 3 columns"},
+      {"1,\n", "line 1: column 2"},
+      {"1,nan\n", "line 1: column 2"},
+      {"1,2\n1,inf\n", "line 2: column 2"},
+      {"1e39\n", "line 1: column 1"},
+      {"0x10\n1\n0x10\n", "line 1"},
+      {std::string("1,2\n1\0,2\n", 9), "line 2: column 1"},
+      {"1 2\n3\n1 2\n", "line 1"},
+      {"1;2\n1\n", "line 1"},
+  };
+  for (const auto& [text, message] : kTexts) {
+    const auto matrix = ParseCsv(text);
+    ASSERT_FALSE(matrix) << text;
+    EXPECT_EQ(matrix.error().code, ErrorCode::kCorruptData);
+    EXPECT_NE(matrix.error().message.find(message), std::string::npos) << matrix.error().message;
+  }
 }
 
 }  // namespace

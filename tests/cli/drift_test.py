@@ -59,6 +59,8 @@ class DriftTest(CommandLine):
         self.assertEqual("".join(cut), out)
         self.run_bad(1, "a reference", "drift", "--watch")
         self.run_bad(1, "line 1", "drift", reference, "--watch", "--window", "20", stdin="[1, true]")
+        for nul in ("[1, 2\0, 3]\n", "[1, 2]\0garbage\n", "\0\n"):
+            self.run_bad(1, "line 2", "drift", reference, "--watch", "--window", "20", stdin="\n" + nul)
         self.run_bad(1, "2 dimensions", "drift", reference, "--watch", "--window", "20", stdin="[1, 2]")
         self.run_bad(1, "four windows", "drift", reference, "--watch")
         self.run_bad(1, "saved drift detector", "drift", "--watch", "--state", reference)

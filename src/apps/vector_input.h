@@ -20,6 +20,7 @@ struct VectorSet {
   std::vector<float> own;
   std::span<const float> values;
   std::size_t dims = 0;
+  std::vector<std::string> texts = {};  ///< Of each row, where the file tells all.
   std::size_t size() const { return dims == 0 ? 0 : values.size() / dims; }
 };
 
@@ -28,6 +29,10 @@ struct VectorSet {
 Result<VectorSet> ReadVectorSet(const std::string& file, bool is_npy, const EmbeddingFlags& flags,
                                 const AppContext& context,
                                 std::unique_ptr<EmbeddingService>& service);
+
+/// Reads vectors that were made before: f32 of a NumPy file, else lines of JSON as ParseVectorLine
+/// takes them, at most 4 GiB. kCorruptData names the line; there is at least one row.
+Result<VectorSet> ReadStoredVectors(const std::string& file);
 
 /// A vector from a line of JSON: an array of numbers, or an object with one as "embedding".
 Result<std::vector<float>> ParseVectorLine(std::string_view line, const std::string& where);

@@ -1,0 +1,131 @@
+#include "apps/command_search.h"
+
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/embedding_flags.h"
+#include "apps/json_text.h"
+#include "apps/named_values.h"
+#include "apps/number_flags.h"
+#include "apps/vector_input.h"
+#include "lattice/vectors.h"
+
+namespace lattice::apps {
+namespace {
+
+constexpr Named<Metric> kMetrics[] = {
+    {"cosine", Metric::kCosine}, {"dot", Metric::kDot}, {"euclidean", Metric::kSquaredEuclidean}};
+
+struct Arguments {
+  EmbeddingFlags embedding;
+  std::string store, queries, role = "query", metric = "cosine";
+  std::vector<std::string> texts;
+  std::size_t top = 10;
+  bool json = false;
+};
+
+Result<VectorSet> EmbedTexts(const Arguments& a, const AppContext& context) {
+  LATTICE_TRY(const auto service, OpenService(a.embedding, context));
+  EmbedRequest request;
+  request.model = a.embedding.model;
+  request.stop = context.stop;
+  LATTICE_TRY(request.role, ParseRole(a.role));
+  LATTICE_TRY(Embeddings vectors, service->Embed(a.texts, request));
+  VectorSet set;
+  set.own = std::move(vectors.values);
+  set.values = set.own;
+  set.dims = vectors.dimensions;
+  return set;
+}
+
+// What a person reads as distance is its root.
+double Shown(float score, Metric metric) {
+  const auto value = static_cast<double>(score);
+  return metric == Metric::kSquaredEuclidean ? std::sqrt(value) : value;
+}
+
+std::string RowsJson(std::size_t query, const std::vector<Neighbour>& found, const VectorSet& store,
+                     Metric metric) {
+  std::vector<std::string> rows;
+  for (const Neighbour& row : found) {
+    JsonObject out;
+    out.Count("index", row.index).Number("score", Shown(row.score, metric));
+    if (!store.texts.empty()) out.Text("text", store.texts[row.index]);
+    rows.push_back(out.Take());
+  }
+  return JsonObject().Count("query", query).Json("results", JsonArray(rows)).Take() + "\n";
+}
+
+std::string RowsText(const std::vector<Neighbour>& found, const VectorSet& store, Metric metric) {
+  std::string out;
+  for (const Neighbour& row : found) {
+    char text[64];
+    std::snprintf(text, sizeof(text), "%10.6f  %zu", Shown(row.score, metric), row.index);
+    out += text;
+    if (!store.texts.empty()) out += "  " + store.texts[row.index];
+    out += '\n';
+  }
+  return out;
+}
+
+Status Search(const Arguments& a, const AppContext& context) {
+  if (a.texts.empty() == a.queries.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "wanted: texts to search for, or --queries"};
+  }
+  LATTICE_TRY(const Metric metric, FindNamed(kMetrics, "metric", a.metric));
+  VectorOps ops;
+  if (!context.instruction_set.empty()) {
+    LATTICE_TRY(ops, VectorOps::WithInstructionSet(context.instruction_set));
+  }
+  LATTICE_TRY(const VectorSet store, ReadStoredVectors(a.store));
+  auto queries = a.texts.empty() ? ReadStoredVectors(a.queries) : EmbedTexts(a, context);
+  if (!queries) return std::move(queries).error();
+  if (queries->dims != store.dims) {
+    return Error{ErrorCode::kInvalidArgument,
+                 a.store + ": vectors of " + std::to_string(store.dims) +
+                     " dimensions, but queries of " + std::to_string(queries->dims)};
+  }
+  for (std::size_t i = 0; i < queries->size(); ++i) {
+    if (context.stop.stop_requested()) return Error{ErrorCode::kCancelled, "search was stopped"};
+    const auto query = queries->values.subspan(i * store.dims, store.dims);
+    auto found = ops.TopK(query, store.values, a.top, metric, a.embedding.threads);
+    if (!found) return std::move(found).error().Within(a.store);
+    const std::string between = i == 0 ? "" : "\n";
+    LATTICE_TRY_VOID(Print(a.json ? RowsJson(i, *found, store, metric)
+                                  : between + RowsText(*found, store, metric)));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Action DeclareSearch(CLI::App& arguments, const AppContext& context) {
+  const auto parsed = std::make_shared<Arguments>();
+  DeclareEmbeddingFlags(arguments, parsed->embedding);
+  arguments
+      .add_option(
+          "VECTORS", parsed->store,
+          "What is searched: a NumPy array of f32 (.npy; read in place), or a vector as "
+          "JSON a line, as `embed` writes them (.jsonl; with \"text\" where it is to be shown)")
+      ->required();
+  arguments.add_option("TEXT", parsed->texts, "What to search for; --model turns it into vectors");
+  arguments.add_option("--queries", parsed->queries, "Vectors to search for, as VECTORS")
+      ->type_name("FILE");
+  arguments.add_option("--role", parsed->role, "Which prompt of the model TEXT gets (query)")
+      ->check(CLI::IsMember(RoleNames()));
+  arguments.add_option("--metric", parsed->metric, "How vectors are compared (cosine)")
+      ->check(CLI::IsMember(NamesOf(kMetrics)));
+  AddCount(arguments, "--top", parsed->top, "How many rows for each query (10)", {1});
+  arguments.add_flag("--json", parsed->json, "Print JSON, an object for each query");
+  arguments.footer(
+      "\nEvery row is compared: the result is exact. Best first; rows count from 0.\n\n"
+      "Examples:\n  lattice embed -i notes.txt --format npy --output notes.npy\n"
+      "  lattice search notes.npy \"where are the keys\" --top 3\n"
+      "  lattice search notes.npy --queries others.npy --json");
+  return [parsed, &context] { return Search(*parsed, context); };
+}
+
+}  // namespace lattice::apps
