@@ -27,18 +27,11 @@ struct Arguments {
   bool json = false;
 };
 
-Result<VectorSet> EmbedTexts(const Arguments& a, const AppContext& context) {
+Result<VectorSet> QueriesOf(const Arguments& a, const AppContext& context) {
+  if (a.texts.empty()) return ReadStoredVectors(a.queries);
   LATTICE_TRY(const auto service, OpenService(a.embedding, context));
-  EmbedRequest request;
-  request.model = a.embedding.model;
-  request.stop = context.stop;
-  LATTICE_TRY(request.role, ParseRole(a.role));
-  LATTICE_TRY(Embeddings vectors, service->Embed(a.texts, request));
-  VectorSet set;
-  set.own = std::move(vectors.values);
-  set.values = set.own;
-  set.dims = vectors.dimensions;
-  return set;
+  LATTICE_TRY(const Role role, ParseRole(a.role));
+  return EmbedTexts(*service, a.embedding, a.texts, role, context);
 }
 
 // What a person reads as distance is its root.
@@ -81,16 +74,15 @@ Status Search(const Arguments& a, const AppContext& context) {
     LATTICE_TRY(ops, VectorOps::WithInstructionSet(context.instruction_set));
   }
   LATTICE_TRY(const VectorSet store, ReadStoredVectors(a.store));
-  auto queries = a.texts.empty() ? ReadStoredVectors(a.queries) : EmbedTexts(a, context);
-  if (!queries) return std::move(queries).error();
-  if (queries->dims != store.dims) {
+  LATTICE_TRY(const VectorSet queries, QueriesOf(a, context));
+  if (queries.dims != store.dims) {
     return Error{ErrorCode::kInvalidArgument,
                  a.store + ": vectors of " + std::to_string(store.dims) +
-                     " dimensions, but queries of " + std::to_string(queries->dims)};
+                     " dimensions, but queries of " + std::to_string(queries.dims)};
   }
-  for (std::size_t i = 0; i < queries->size(); ++i) {
+  for (std::size_t i = 0; i < queries.size(); ++i) {
     if (context.stop.stop_requested()) return Error{ErrorCode::kCancelled, "search was stopped"};
-    const auto query = queries->values.subspan(i * store.dims, store.dims);
+    const auto query = queries.values.subspan(i * store.dims, store.dims);
     auto found = ops.TopK(query, store.values, a.top, metric, a.embedding.threads);
     if (!found) return std::move(found).error().Within(a.store);
     const std::string between = i == 0 ? "" : "\n";

@@ -20,13 +20,15 @@
 namespace lattice::apps {
 namespace {
 
-constexpr Named<fann::Activation> kActivations[] = {{"linear", fann::Activation::kLinear},
-                                                    {"sigmoid", fann::Activation::kSigmoid},
-                                                    {"tanh", fann::Activation::kTanh},
-                                                    {"relu", fann::Activation::kRelu},
-                                                    {"leaky_relu", fann::Activation::kLeakyRelu},
-                                                    {"gelu", fann::Activation::kGelu},
-                                                    {"silu", fann::Activation::kSilu}};
+Named<fann::Activation> ByName(fann::Activation activation) {
+  return {fann::ActivationName(activation), activation};
+}
+// Those of hidden layers.
+const Named<fann::Activation> kActivations[] = {
+    ByName(fann::Activation::kLinear),    ByName(fann::Activation::kSigmoid),
+    ByName(fann::Activation::kTanh),      ByName(fann::Activation::kRelu),
+    ByName(fann::Activation::kLeakyRelu), ByName(fann::Activation::kGelu),
+    ByName(fann::Activation::kSilu)};
 constexpr Named<fann::Optimiser> kOptimisers[] = {{"sgd", fann::Optimiser::kSgd},
                                                   {"adam", fann::Optimiser::kAdam},
                                                   {"adamw", fann::Optimiser::kAdamW},

@@ -59,6 +59,21 @@ Result<VectorLine> ReadVectorLine(std::string_view line, const std::string& wher
 
 }  // namespace
 
+Result<VectorSet> EmbedTexts(EmbeddingService& service, const EmbeddingFlags& flags,
+                             std::span<const std::string> texts, Role role,
+                             const AppContext& context) {
+  EmbedRequest request;
+  request.model = flags.model;
+  request.role = role;
+  request.stop = context.stop;
+  LATTICE_TRY(Embeddings vectors, service.Embed(texts, request));
+  VectorSet set;
+  set.own = std::move(vectors.values);
+  set.values = set.own;
+  set.dims = vectors.dimensions;
+  return set;
+}
+
 Result<VectorSet> ReadVectorSet(const std::string& file, bool is_npy, const EmbeddingFlags& flags,
                                 const AppContext& context,
                                 std::unique_ptr<EmbeddingService>& service) {
@@ -68,15 +83,7 @@ Result<VectorSet> ReadVectorSet(const std::string& file, bool is_npy, const Embe
   if (service == nullptr) {
     LATTICE_TRY(service, OpenService(flags, context));
   }
-  EmbedRequest request;
-  request.model = flags.model;
-  request.stop = context.stop;
-  LATTICE_TRY(Embeddings vectors, service->Embed(texts, request));
-  VectorSet set;
-  set.own = std::move(vectors.values);
-  set.values = set.own;
-  set.dims = vectors.dimensions;
-  return set;
+  return EmbedTexts(*service, flags, texts, EmbedRequest().role, context);
 }
 
 Result<VectorSet> ReadStoredVectors(const std::string& file) {

@@ -24,6 +24,11 @@ struct VectorSet {
   std::size_t size() const { return dims == 0 ? 0 : values.size() / dims; }
 };
 
+/// The vectors that the model of `flags` makes of texts.
+Result<VectorSet> EmbedTexts(EmbeddingService& service, const EmbeddingFlags& flags,
+                             std::span<const std::string> texts, Role role,
+                             const AppContext& context);
+
 /// Reads `file`: f32 of a NumPy file (.npy, or any with `is_npy`), else texts (a line each, or
 /// .jsonl), which the model of `flags` turns into vectors; `service` is opened for the first.
 Result<VectorSet> ReadVectorSet(const std::string& file, bool is_npy, const EmbeddingFlags& flags,

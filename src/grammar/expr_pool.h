@@ -107,7 +107,6 @@ class ExprPool {
   void AddWork(std::uint64_t n_steps, std::uint64_t most) {
     work_left_ = std::min(most, work_left_ + std::min(most, n_steps));
   }
-  std::uint64_t work_left() const { return work_left_; }
   void SetWork(std::uint64_t n_steps) { work_left_ = n_steps; }
   void SetLimits(std::size_t max_nodes, std::size_t max_depth) {
     max_nodes_ = max_nodes;

@@ -44,7 +44,6 @@ class Lexer {
   void Spend(std::uint64_t n_steps) {
     if (!pool_.Spend(n_steps)) Fail(pool_.exhaustion());
   }
-  const LexerLimits& limits() const { return limits_; }
 
   /// kDead when the expression matches nothing.
   LexState StateOf(ExprId e);
