@@ -367,6 +367,7 @@ class Sameness(Abuse):
             fresh = []
             for body in bodies:  # each by a server that has read nothing
                 self.assertEqual(self.server.ask("POST", "/models/unload", {"model": model})[0].status, 200)
+                self.until_gone(model)  # a model that is wanted before that stays, and remembers
                 self.assertEqual(self.server.ask("POST", "/models/load", {"model": model})[0].status, 200)
                 choices, cached = self.until_loaded(body)
                 self.assertEqual(cached, 0)
@@ -376,6 +377,13 @@ class Sameness(Abuse):
                     choices, cached = self.ask(body)
                     self.assertEqual(choices, expected)
             self.assertGreater(cached, 0)
+
+    def until_gone(self, model):
+        for _ in range(600):
+            if self.server.json(f"/v1/models/{model}")[1]["status"]["value"] == "unloaded":
+                return
+            time.sleep(0.05)
+        self.fail("the model does not go")
 
     def until_loaded(self, body):
         for _ in range(600):
