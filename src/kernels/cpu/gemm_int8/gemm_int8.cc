@@ -12,7 +12,7 @@ constexpr GemmInt8Variant kVariants[] = {
     {"avx512vnni", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Vnni, GemmInt8Avx512Vnni,
      4},
     {"avxvnni", CpuFeatures(CpuFeature::kAvx2) | CpuFeature::kAvxVnni, GemmInt8AvxVnni, 4},
-    {"avx2", CpuFeature::kAvx2, GemmInt8Avx2, 4},
+    {"avx2", CpuFeature::kAvx2, GemmInt8Avx2, 4, {2, WidenInt8InputsAvx2}},
 #elif defined(__aarch64__)
     {"neon_i8mm", CpuFeature::kNeonI8mm, GemmInt8NeonI8mm, 8},
     {"neon_dotprod", CpuFeature::kNeonDotprod, GemmInt8NeonDotprod, 4},

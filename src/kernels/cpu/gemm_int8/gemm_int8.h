@@ -24,6 +24,7 @@ struct GemmInt8Variant {
   CpuFeatures needs;
   GemmInt8Fn run;
   std::size_t group;  ///< Inputs of one output that lie together: 4 or 8.
+  Int8InputForm input = {};
 };
 
 /// 65536 * 255 * 127 < 2^31.

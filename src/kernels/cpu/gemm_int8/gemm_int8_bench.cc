@@ -12,13 +12,16 @@
 namespace lattice::kernels {
 namespace {
 
-void Gemm(benchmark::State& state, GemmInt8Fn run) {
+void Gemm(benchmark::State& state, const GemmInt8Variant& variant) {
   const auto m = static_cast<std::size_t>(state.range(0));
   const auto n = static_cast<std::size_t>(state.range(1));
   const auto k = static_cast<std::size_t>(state.range(2));
-  AlignedBuffer w(std::size_t{32} << 20), x(m * k), y(m * n * 4);
+  AlignedBuffer w(std::size_t{32} << 20), x(m * k * variant.input.bytes), y(m * n * 4);
   std::memset(w.data(), 3, w.size());
   std::memset(x.data(), 5, x.size());
+  for (std::size_t i = 0; i < m && variant.input.prepare != nullptr; ++i) {
+    variant.input.prepare(x.As<std::uint8_t>().data() + i * k * variant.input.bytes, k);
+  }
   const std::vector<float> w_scale(n, 0.5f), bias(n, 0.5f);
   const std::vector<std::int32_t> w_sum(n, 7);
   const std::vector<Int8Row> x_row(m, {0.5f, 100, 3.0f, 77});
@@ -27,19 +30,19 @@ void Gemm(benchmark::State& state, GemmInt8Fn run) {
   const std::size_t copies = w.size() / (n * k);
   std::size_t copy = 0;
   for (auto _ : state) {
-    run({.x = x.As<std::uint8_t>().data(),
-         .x_row = x_row.data(),
-         .m = m,
-         .k = k,
-         .w = w.As<std::int8_t>().data() + copy * n * k,
-         .w_sum = w_sum.data(),
-         .w_scale = w_scale.data(),
-         .bias = bias.data(),
-         .residual = nullptr,
-         .residual_stride = 0,
-         .y = y.As<float>().data(),
-         .y_stride = n,
-         .n = n});
+    variant.run({.x = x.As<std::uint8_t>().data(),
+                 .x_row = x_row.data(),
+                 .m = m,
+                 .k = k,
+                 .w = w.As<std::int8_t>().data() + copy * n * k,
+                 .w_sum = w_sum.data(),
+                 .w_scale = w_scale.data(),
+                 .bias = bias.data(),
+                 .residual = nullptr,
+                 .residual_stride = 0,
+                 .y = y.As<float>().data(),
+                 .y_stride = n,
+                 .n = n});
     copy = (copy + 1) % copies;
     benchmark::ClobberMemory();
   }
@@ -53,9 +56,8 @@ int Register() {
   const CpuFeatures cpu = CpuFeatures::Detect();
   for (const GemmInt8Variant& v : GemmInt8Variants()) {
     if (!cpu.Has(v.needs)) continue;
-    auto* bench =
-        benchmark::RegisterBenchmark(("GemmInt8/" + std::string(v.name)).c_str(),
-                                     [run = v.run](benchmark::State& state) { Gemm(state, run); });
+    auto* bench = benchmark::RegisterBenchmark(("GemmInt8/" + std::string(v.name)).c_str(),
+                                               [&v](benchmark::State& state) { Gemm(state, v); });
     bench->ArgNames({"m", "n", "k"});
     for (const int m : {1, 12, 32, 128, 512}) {
       for (const auto& [n, k] :

@@ -63,8 +63,14 @@ class Problem {
             plain_w_[j * k_ + t];
       }
     }
+    AlignedBuffer x((end - begin) * k_ * variant.input.bytes);
+    for (std::size_t i = begin; i < end; ++i) {
+      auto* row = x.As<std::uint8_t>().data() + (i - begin) * k_ * variant.input.bytes;
+      std::memcpy(row, x_.As<const std::uint8_t>().data() + i * k_, k_);
+      if (variant.input.prepare != nullptr) variant.input.prepare(row, k_);
+    }
     auto y = std::make_unique<float[]>((end - begin) * n_);
-    variant.run({.x = x_.As<const std::uint8_t>().data() + begin * k_,
+    variant.run({.x = x.As<const std::uint8_t>().data(),
                  .x_row = x_row_.get() + begin,
                  .m = end - begin,
                  .k = k_,

@@ -24,25 +24,29 @@ std::size_t PaddedInputs(std::size_t inputs) {
   return (inputs + kInt8InputGrain - 1) / kInt8InputGrain * kInt8InputGrain;
 }
 
-// The quantised rows of one worker's block, in memory that it is given.
+// The quantised rows of one worker's block, in memory that it is given and the kernel's form.
 class QuantisedRows {
  public:
-  static std::size_t SizeBytes(std::size_t padded) {
-    return kBlockRows * (padded + sizeof(Int8Row));
+  static std::size_t SizeBytes(std::size_t padded, const Int8InputForm& form) {
+    return kBlockRows * (padded * form.bytes + sizeof(Int8Row));
   }
-  QuantisedRows(std::byte* memory, std::size_t padded)
+  QuantisedRows(std::byte* memory, std::size_t padded, const Int8InputForm& form)
       : padded_(padded),
+        form_(form),
         q_(reinterpret_cast<std::uint8_t*>(memory)),
-        rows_(reinterpret_cast<Int8Row*>(memory + kBlockRows * padded)) {}
+        rows_(reinterpret_cast<Int8Row*>(memory + kBlockRows * padded * form.bytes)) {}
 
   void Set(std::size_t i, QuantiseRowFn quantise, const float* x, std::span<const float> factor) {
-    quantise(x, factor.data(), factor.size(), q_ + i * padded_, padded_, rows_ + i);
+    std::uint8_t* q = q_ + i * padded_ * form_.bytes;
+    quantise(x, factor.data(), factor.size(), q, padded_, rows_ + i);
+    if (form_.prepare != nullptr) form_.prepare(q, padded_);
   }
-  const std::uint8_t* bytes(std::size_t i) const { return q_ + i * padded_; }
+  const std::uint8_t* bytes(std::size_t i) const { return q_ + i * padded_ * form_.bytes; }
   const Int8Row* row(std::size_t i) const { return rows_ + i; }
 
  private:
   std::size_t padded_;
+  const Int8InputForm& form_;
   std::uint8_t* q_;
   Int8Row* rows_;
 };
@@ -76,12 +80,13 @@ class LinearInt8 : public CpuLinear {
     LATTICE_CHECK(x.cols() == inputs_ && &x != &y);
     y.Reshape(x.rows(), outputs_);
     const LinearOutput output(epilogue, RoughMapOf(activations_, epilogue.activation), y);
-    const std::size_t worker_bytes = (QuantisedRows::SizeBytes(padded_) + 63) / 64 * 64;
+    const std::size_t worker_bytes =
+        (QuantisedRows::SizeBytes(padded_, kernel_.input) + 63) / 64 * 64;
     std::byte* scratch = y.Scratch(worker_bytes * pool.n_threads());
     const double row_ns = 0.003 * static_cast<double>(inputs_ * outputs_);
     ForBlocks(pool, {x.rows(), n_panels_, kBlockRows, row_ns},
               [&](const Block& block, std::size_t worker) {
-                QuantisedRows q(scratch + worker * worker_bytes, padded_);
+                QuantisedRows q(scratch + worker * worker_bytes, padded_, kernel_.input);
                 for (std::size_t i = 0; i < block.rows(); ++i) {
                   q.Set(i, quantise_.run, x.row(block.row_begin + i), factor_);
                 }
