@@ -3,6 +3,7 @@
 #include "apps/read_bandwidth.h"
 #include "apps/text_engine.h"
 #include "kernels/cpu/peak/peak.h"
+#include "kernels/cpu/stored/stored_linear.h"
 #include "models/packed_weights.h"
 #include "models/stored_precision.h"
 
@@ -11,13 +12,9 @@ namespace {
 
 using kernels::Precision;
 
-bool HasIntegers(Precision precision) {
-  return precision == Precision::kInt8 || precision == Precision::kInt16;
-}
-
 /// See Backend::MakeStoredLinear.
 Precision ProductPrecision(Dtype dtype, Precision asked) {
-  if (!HasIntegers(asked) || IsBlock(dtype)) return asked;
+  if (!kernels::MultipliesIntegers(asked) || IsBlock(dtype)) return asked;
   return dtype == Dtype::kBf16 ? Precision::kBf16 : Precision::kF32;
 }
 

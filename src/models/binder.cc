@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/gguf_names.h"
+#include "models/packed_weights.h"
 #include "weights/safetensors_header.h"
 
 namespace lattice::models {
@@ -141,9 +142,14 @@ void Binder::ReleaseCopied(const HostTensor& matrix) const {
 Result<std::unique_ptr<kernels::LinearWeights>> Binder::Make(
     std::span<const HostTensor> matrices, std::span<const HostTensor> biases) const {
   kernels::Backend& backend = *source_->backend;
-  auto linear = source_->stored
-                    ? backend.MakeStoredLinear(matrices, biases, precision_, *source_->memory)
-                    : backend.MakeLinear(matrices, biases, precision_);
+  if (!source_->stored) {
+    auto linear = backend.MakeLinear(matrices, biases, precision_);
+    for (const HostTensor& matrix : matrices) ReleaseCopied(matrix);
+    return linear;
+  }
+  PiecesOf memory(*source_->checkpoint, *source_->memory);
+  for (const HostTensor& matrix : matrices) memory.Add(matrix);
+  auto linear = backend.MakeStoredLinear(matrices, biases, precision_, memory);
   for (const HostTensor& matrix : matrices) ReleaseCopied(matrix);
   return linear;
 }
@@ -206,7 +212,11 @@ Result<std::vector<HostTensor>> Binder::Matrices(std::string_view name, std::siz
 
 Result<std::unique_ptr<kernels::ExpertWeights>> Binder::Experts(
     std::span<const kernels::ExpertTensors> experts) const {
-  auto weights = source_->backend->MakeExperts(experts, precision_, *source_->memory);
+  PiecesOf memory(*source_->checkpoint, *source_->memory);
+  for (const kernels::ExpertTensors& expert : experts) {
+    for (const HostTensor* matrix : {&expert.gate, &expert.up, &expert.down}) memory.Add(*matrix);
+  }
+  auto weights = source_->backend->MakeExperts(experts, precision_, memory);
   for (const kernels::ExpertTensors& expert : experts) {
     for (const HostTensor* matrix : {&expert.gate, &expert.up, &expert.down}) {
       ReleaseCopied(*matrix);

@@ -102,8 +102,19 @@ void RunMixture(Backend& backend, const FeedForward& ffn, const Buffer& normed, 
 }  // namespace
 
 Result<MixtureConfig> ReadMixture(const JsonView& config, std::string_view used_key) {
+  // The number of experts has two names in files of the same model: as it was first and as new
+  // versions of transformers write it.
+  constexpr std::string_view kName = "num_experts", kNewName = "num_local_experts";
   MixtureConfig mixture;
-  LATTICE_TRY(mixture.n_experts, ReadSize(config, "num_experts", kMaxExperts));
+  const auto named = config.Find(kName), newly_named = config.Find(kNewName);
+  LATTICE_TRY(mixture.n_experts,
+              ReadSize(config, newly_named && !named ? kNewName : kName, kMaxExperts));
+  if (named && newly_named) {
+    LATTICE_TRY(const std::size_t same, ReadSize(config, kNewName, kMaxExperts));
+    if (same != mixture.n_experts) {
+      return newly_named->Complain("differs from 'num_experts'");
+    }
+  }
   LATTICE_TRY(mixture.n_used, ReadSize(config, used_key, mixture.n_experts));
   LATTICE_TRY(mixture.ffn_hidden, ReadSize(config, "moe_intermediate_size", kMaxFfnHidden));
   return mixture;

@@ -1,6 +1,5 @@
 #include "models/gemma4_config.h"
 
-#include <optional>
 #include <string>
 
 #include "models/config.h"
@@ -18,14 +17,24 @@ Result<std::size_t> ReadCount(const JsonView& config, std::string_view key, std:
   return static_cast<std::size_t>(n);
 }
 
-/// head_dim of layer i, where per_layer_config has one of its own.
-Result<std::optional<std::size_t>> OwnHeadDim(const JsonView& config, std::size_t i) {
+/// What per_layer_config says of layer i: newer files keep there what differs between layers.
+Status ReadOwnHeads(const JsonView& config, std::size_t i, HeadShape& heads) {
   const auto list = config.Find("per_layer_config");
-  if (!list) return std::optional<std::size_t>();
+  if (!list) return Ok();
+  if (!list->IsObject()) return list->Complain("expected an object");
   const auto own = list->Find(std::to_string(i));
-  if (!own || !own->Find("head_dim")) return std::optional<std::size_t>();
-  LATTICE_TRY(const std::size_t head_dim, ReadSize(*own, "head_dim", kMaxHeadDim));
-  return std::optional(head_dim);
+  if (!own) return Ok();
+  if (!own->IsObject()) return own->Complain("expected an object");
+  for (const auto& [key, value] : own->value().get_object()) {
+    if (key == "head_dim" || key == "num_key_value_heads") continue;
+    return Error{ErrorCode::kUnsupported, own->where() + ": '" + std::string(key) +
+                                              "' of a layer is not known; known: head_dim, "
+                                              "num_key_value_heads"};
+  }
+  LATTICE_TRY(heads.head_dim, ReadSizeOr(*own, "head_dim", heads.head_dim, kMaxHeadDim));
+  LATTICE_TRY(heads.n_kv_heads,
+              ReadSizeOr(*own, "num_key_value_heads", heads.n_kv_heads, kMaxHeads));
+  return Ok();
 }
 
 /// Heads of global layers may be wider and fewer.
@@ -37,10 +46,8 @@ Result<HeadShape> ReadHeads(const JsonView& config, std::size_t i, bool sliding,
     LATTICE_TRY(heads.n_kv_heads,
                 ReadSizeOr(config, "num_global_key_value_heads", heads.n_kv_heads, kMaxHeads));
   }
-  LATTICE_TRY(const auto own, OwnHeadDim(config, i));
-  if (own) {
-    heads.head_dim = *own;
-  } else {
+  LATTICE_TRY_VOID(ReadOwnHeads(config, i, heads));
+  if (heads.head_dim == 0) {
     LATTICE_TRY(heads.head_dim,
                 ReadSize(config, sliding ? "head_dim" : "global_head_dim", kMaxHeadDim));
   }

@@ -1,5 +1,5 @@
-// A token's bits do not depend on how its text was cut, on what runs beside it, on the threads, or
-// on where its state comes from.
+// A token's bits do not depend on what runs beside it, on the threads, or on where its state comes
+// from. (Nor on how its text was cut: see generator_test.cc.)
 #include <gtest/gtest.h>
 
 #include <random>
@@ -22,19 +22,6 @@ Ids RandomIds(std::size_t n, unsigned seed) {
   Ids ids(n);
   for (TokenId& id : ids) id = static_cast<TokenId>(rng() % 768);
   return ids;
-}
-
-TEST_P(GeneratorBitsTest, HoweverThePromptIsCut) {
-  for (const auto kv_type : {kernels::KvType::kF32, kernels::KvType::kF16}) {
-    Generator generator(folder_, {.kv_type = kv_type});
-    const auto whole = generator.store->New();
-    const auto want = generator.Read(*whole, ids_);
-    for (const std::size_t n : {1, 7, 32, 33, 64}) {
-      const auto cut = generator.store->New();
-      EXPECT_TRUE(SameBits(generator.ReadInPieces(*cut, ids_, n), want)) << "pieces of " << n;
-      EXPECT_EQ(cut->n_tokens(), ids_.size());
-    }
-  }
 }
 
 TEST_P(GeneratorBitsTest, WhateverRunsBesideIt) {

@@ -16,8 +16,16 @@ struct Fixture {
 };
 
 constexpr Fixture kFixtures[] = {
-    {"llama", 1e-4},   {"qwen2", 1e-4},          {"qwen3", 1e-4},       {"gemma3", 1e-4},
-    {"qwen3_5", 1e-3}, {"qwen3_5_untied", 1e-3}, {"qwen3_5_moe", 1e-3}, {"gemma4", 1e-3},
+    {"llama", 1e-4},           {"llama_linear", 1e-4},
+    {"llama_yarn", 1e-4},      {"llama_dynamic", 1e-4},
+    {"mistral", 1e-4},         {"mistral3", 1e-4},
+    {"smollm3", 1e-4},         {"qwen2", 1e-4},
+    {"qwen2_5", 1e-4},         {"qwen3", 1e-4},
+    {"qwen3_moe", 1e-4},       {"gemma2", 1e-4},
+    {"gemma3", 1e-4},          {"gemma4", 1e-3},
+    {"gemma4_moe", 1e-3},      {"qwen3_5", 1e-3},
+    {"qwen3_5_untied", 1e-3},  {"qwen3_5_moe", 1e-3},
+    {"qwen3_5_vl_text", 1e-3}, {"qwen3_5_moe_vl_text", 1e-3},
 };
 
 class GeneratorTest : public testing::TestWithParam<Fixture> {
@@ -58,6 +66,20 @@ TEST_P(GeneratorTest, GreedyTokensEqualTheReference) {
   Ids prompt = golden_.Ints("input_ids");
   prompt.resize(37);
   EXPECT_EQ(Greedy(generator, prompt, 24), golden_.Ints("greedy_cached_from_37"));
+}
+
+TEST_P(GeneratorTest, HoweverThePromptIsCutTheBitsAreTheSame) {
+  for (const auto kv_type : {kernels::KvType::kF32, kernels::KvType::kF16}) {
+    Generator generator(folder_, {.kv_type = kv_type});
+    const Ids ids = golden_.Ints("input_ids");
+    const auto whole = generator.store->New();
+    const auto want = generator.Read(*whole, ids);
+    for (const std::size_t n : {1, 7, 32, 33, 64}) {
+      const auto cut = generator.store->New();
+      EXPECT_TRUE(SameBits(generator.ReadInPieces(*cut, ids, n), want)) << "pieces of " << n;
+      EXPECT_EQ(cut->n_tokens(), ids.size());
+    }
+  }
 }
 
 TEST_P(GeneratorTest, WantedRowsAreThoseOfAFullPass) {

@@ -1,5 +1,6 @@
 #include "models/packed_weights.h"
 
+#include <functional>
 #include <system_error>
 
 #include "models/weight_cache.h"
@@ -33,6 +34,36 @@ PackedPlace PlaceOfPacked(const ModelSource& source, const std::filesystem::path
   place.identity = sha.Finish();
   place.file = WeightCache(weight_cache).PathOf(ToHex(place.identity));
   return place;
+}
+
+void PiecesOf::Mix(std::uint64_t part) {
+  for (unsigned byte = 0; byte < 8; ++byte) {
+    source_ = (source_ ^ ((part >> (8 * byte)) & 0xFFu)) * 0x100000001b3u;
+  }
+}
+
+void PiecesOf::Add(const kernels::HostTensor& matrix) {
+  const std::less_equal<const std::byte*> reaches{};  // of pointers into different files
+  const std::byte* const begin = matrix.bytes.data();
+  std::uint64_t n_files = 0;
+  for (const MappedFile& file : checkpoint_.files()) {
+    const auto bytes = file.bytes();
+    ++n_files;
+    if (bytes.empty() || !reaches(bytes.data(), begin) ||
+        reaches(bytes.data() + bytes.size(), begin)) {
+      continue;
+    }
+    Mix(n_files);
+    Mix(static_cast<std::uint64_t>(begin - bytes.data()));
+  }
+  Mix(matrix.bytes.size());
+  Mix(matrix.row_order.size());
+  for (const std::uint32_t row : matrix.row_order) Mix(row);
+}
+
+Result<kernels::WeightMemory::Piece> PiecesOf::Take(std::size_t size_bytes, std::uint64_t tag) {
+  Mix(tag);
+  return memory_.Take(size_bytes, source_);
 }
 
 std::shared_ptr<WeightFile> OpenPacked(const ModelSource& source,

@@ -1,6 +1,7 @@
 // Float weights quantised while they are loaded, and what later starts find of them.
 #include <gtest/gtest.h>
 
+#include "models/packed_weights.h"
 #include "models/test_generator.h"
 #include "models/test_gguf.h"
 #include "models/weight_cache.h"
@@ -175,6 +176,39 @@ TEST(PackedWeightsTest, DamagedFilesAreMadeAnew) {
     EXPECT_TRUE(Same(Read(file, kept), wanted));
     EXPECT_EQ(std::filesystem::file_size(made), size);
   }
+}
+
+TEST(PackedWeightsTest, WhoPacksOtherMatricesFindsNoPieceOfTheFile) {
+  const TestFolder folder;
+  const auto checkpoint =
+      weights::Checkpoint::Open(std::filesystem::path(LATTICE_FIXTURES) / "qwen3").value();
+  const auto matrix = [&](const char* part) {
+    const auto* tensor =
+        checkpoint->Find("model.layers.0.self_attn." + std::string(part) + ".weight");
+    return kernels::HostTensor{tensor->dtype, tensor->shape[0], tensor->shape[1], tensor->bytes};
+  };
+  const auto found = [&](std::initializer_list<kernels::HostTensor> matrices) {
+    const auto file = WeightFile::Open(folder.path() / "one.packed", {});
+    std::size_t n_filled = 0;
+    for (const kernels::HostTensor& one : matrices) {
+      PiecesOf memory(*checkpoint, *file);
+      memory.Add(one);
+      n_filled += memory.Take(64, 1).value().is_filled;
+    }
+    file->Finish();
+    return n_filled;
+  };
+  const kernels::HostTensor k = matrix("k_proj"), v = matrix("v_proj");  // of one shape
+  EXPECT_EQ(found({k, v}), 0u);
+  EXPECT_EQ(found({k, v}), 2u);
+  EXPECT_EQ(found({v, k}), 0u);
+  EXPECT_EQ(found({v, k}), 2u);
+  std::vector<std::uint32_t> order(v.rows);
+  for (std::uint32_t row = 0; row < v.rows; ++row) order[row] = row ^ 1;
+  kernels::HostTensor turned = v;
+  turned.row_order = order;
+  EXPECT_EQ(found({turned}), 0u);
+  EXPECT_EQ(found({turned}), 1u);
 }
 
 TEST(PackedWeightsTest, FloatsAreNotPacked) {

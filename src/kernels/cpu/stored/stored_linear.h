@@ -10,6 +10,11 @@
 
 namespace lattice::kernels {
 
+/// kInt8 and kInt16: block formats are multiplied as integers, see Backend::MakeStoredLinear.
+inline bool MultipliesIntegers(Precision precision) {
+  return precision == Precision::kInt8 || precision == Precision::kInt16;
+}
+
 /// See Backend::Packs.
 bool PacksStored(Dtype dtype, Precision precision, CpuFeatures features);
 

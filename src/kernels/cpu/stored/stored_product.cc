@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/cpu/stored/stored_linear.h"
 #include "lattice/check.h"
 #include "numeric/float16.h"
 
@@ -12,7 +13,7 @@ namespace lattice::kernels {
 namespace {
 
 InputForm FormOf(Precision precision, Dtype dtype, const StoredKernels& kernels) {
-  const bool integers = precision == Precision::kInt8 || precision == Precision::kInt16;
+  const bool integers = MultipliesIntegers(precision);
   if (integers && IsBlock(dtype)) {
     return precision == Precision::kInt8 ? InputForm::kBlocks : InputForm::kBlockPairs;
   }
