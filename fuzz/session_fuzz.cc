@@ -10,6 +10,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "lattice/check.h"
 #include "models/sequence.h"
+#include "models/session_file.h"
 
 namespace {
 
@@ -47,6 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::byte> file(size);
   for (std::size_t i = 0; i < size; ++i) file[i] = static_cast<std::byte>(data[i]);
   (void)kKept.store->Parse(file).has_value();
+  if (const auto split = lattice::models::SplitSessions(file)) {
+    for (const auto& part : *split) LATTICE_CHECK(part.size() < file.size());
+  }
   lattice::Sha256 sha;
   sha.Update(file);
   const lattice::Sha256Digest digest = sha.Finish();
@@ -59,5 +63,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     LATTICE_CHECK((*sequence)->Truncate(0).has_value());
   }
   LATTICE_CHECK(sequence.has_value() || kKept.store->free_pages() == 4);
+  if (const auto session = lattice::models::ParseSession(file)) {
+    // Of a beginning that has read nothing, no page is taken.
+    const auto empty = kKept.store->New();
+    LATTICE_CHECK(session->header.n_elsewhere == 0 ||
+                  !kKept.store->Restore(*session, empty.get()).has_value());
+  }
   return 0;
 }

@@ -194,7 +194,7 @@ class Answers(unittest.TestCase):
         return events
 
     def test_what_is_served(self):
-        for path in ("/health", "/ready", "/ping", "/version", "/props", "/info", "/metrics", "/v1/models", "/api/tags",
+        for path in ("/", "/health", "/ready", "/ping", "/version", "/props", "/info", "/metrics", "/v1/models", "/api/tags",
                      "/api/ps", "/api/version"):
             self.check(path)
         self.check("/v1/models/llama", described="/v1/models/{id}")

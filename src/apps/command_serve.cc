@@ -117,6 +117,15 @@ Action DeclareServe(CLI::App& arguments, const AppContext& context) {
   AddCount(arguments, "--keep-alive", models.keep_alive_s,
            "Seconds after which a model that nobody uses is unloaded; 0: never", {0, 100'000'000})
       ->capture_default_str();
+  CLI::Option* const prompt_cache =
+      arguments
+          .add_option("--prompt-cache", models.prompt_cache,
+                      "Folder that keeps what was read of prompts for the next run")
+          ->type_name("FOLDER");
+  AddCount(arguments, "--prompt-cache-mib", models.prompt_cache_mib,
+           "Most that it keeps for each model, the last used first", {1, 1u << 24})
+      ->capture_default_str()
+      ->needs(prompt_cache);
   arguments
       .add_option("--host", http.host,
                   "Address to listen on; others than loopback let the "

@@ -48,7 +48,7 @@ bool IsRecurrent(const models::StateShape& shape) {
 /// Memory for keys, values and states: what `parallel` texts of the whole context take, or half of
 /// what the weights leave free if that is less; at least what one text takes.
 engine::SchedulerOptions OptionsFor(const ServeFlags& flags, const FoundTextModel& found,
-                                    std::size_t available) {
+                                    std::size_t available, LogSink log) {
   const auto bytes_for = [&](std::size_t n_texts) {
     models::ModelUse use = found.use;
     use.n_tokens *= n_texts;
@@ -67,6 +67,9 @@ engine::SchedulerOptions OptionsFor(const ServeFlags& flags, const FoundTextMode
   options.kv_type = found.use.kv_type;
   options.memory_bytes = std::max(std::min(bytes_for(flags.parallel), left), bytes_for(1));
   options.cache_bytes = options.memory_bytes;
+  options.kept_folder = flags.prompt_cache;
+  options.kept_file_bytes = flags.prompt_cache_mib << 20;
+  options.log = std::move(log);
   return options;
 }
 
@@ -102,7 +105,8 @@ Result<server::LoadedModel> LoadText(const std::string& name, const server::Name
   const auto text = std::make_shared<TextParts>();
   text->files = found.files;
   LATTICE_TRY(text->model, LoadFound(found, machine.backend, machine.context));
-  const engine::SchedulerOptions options = OptionsFor(machine.flags, found, available);
+  const engine::SchedulerOptions options =
+      OptionsFor(machine.flags, found, available, machine.context.Log());
   LATTICE_TRY(text->scheduler,
               engine::Scheduler::Start(*text->model, machine.backend, machine.pool, options));
   Result<chat::ChatFormat> format = FormatOf(*text, machine.context);

@@ -18,7 +18,9 @@ struct ServeFlags {
   std::vector<std::string> rerank_models;
   TextModelFlags loading;  ///< For all generators; `model` is not looked at.
   std::size_t parallel = 8;
-  bool lazy = false;             ///< Models are loaded when they are first asked for.
+  bool lazy = false;         ///< Models are loaded when they are first asked for.
+  std::string prompt_cache;  ///< A folder where read prompts outlive the run; empty: none.
+  std::size_t prompt_cache_mib = 1024;  ///< Most that each model may keep there.
   std::size_t keep_alive_s = 0;  ///< Models that nobody uses for so long are unloaded; 0: never.
 };
 

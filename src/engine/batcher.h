@@ -40,6 +40,7 @@ class Batcher {
   /// Ends all with an error, also after a Step that was left by an exception.
   void FailAll(const Error& error);
   void ClearKept() { memory_->ClearKept(); }
+  void SaveKept() const { memory_->SaveKept(); }
 
   /// Without what only the scheduler counts.
   SchedulerMetrics metrics() const;

@@ -6,6 +6,17 @@
 #include "lattice/check.h"
 
 namespace lattice::engine {
+namespace {
+
+std::vector<TokenId> IdsOf(const PrefixNode& node) {
+  std::vector<TokenId> ids(node.n_tokens);
+  for (const PrefixNode* at = &node; at->parent != nullptr; at = at->parent) {
+    std::ranges::copy(at->edge, ids.begin() + static_cast<std::ptrdiff_t>(at->parent->n_tokens));
+  }
+  return ids;
+}
+
+}  // namespace
 
 PrefixCache::PrefixCache(const models::StateShape& shape, kernels::KvType kv_type,
                          std::size_t max_bytes, std::size_t n_pages)
@@ -79,6 +90,24 @@ void PrefixCache::Keep(std::span<const TokenId> ids, std::unique_ptr<models::Seq
     }
   }
   while (bytes() > max_bytes_ || n_texts() > kMaxTexts) Evict();
+}
+
+std::vector<KeptText> PrefixCache::Texts(std::size_t max_bytes) const {
+  std::vector<KeptText> texts;
+  std::vector<bool> counted(page_users_.size());
+  for (auto entry = by_use_.rbegin(); entry != by_use_.rend(); ++entry) {
+    const models::Sequence& sequence = *entry->second->sequence;
+    const auto pages = sequence.pages();
+    const auto n_new = static_cast<std::size_t>(
+        std::ranges::count_if(pages, [&](std::uint32_t page) { return !counted[page]; }));
+    const std::size_t bytes = n_new * page_bytes_ + bytes_per_state_;
+    if (bytes > max_bytes) continue;
+    max_bytes -= bytes;
+    for (const std::uint32_t page : pages) counted[page] = true;
+    texts.push_back({IdsOf(*entry->second), &sequence});
+  }
+  std::ranges::sort(texts, {}, &KeptText::ids);
+  return texts;
 }
 
 bool PrefixCache::Evict() {

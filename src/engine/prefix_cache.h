@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "engine/kept_texts.h"
 #include "engine/prefix_tree.h"
 #include "kernels/api/backend.h"
 #include "lattice/result.h"
@@ -42,6 +43,9 @@ class PrefixCache {
   bool Holds(std::span<const TokenId> ids);
   /// Keeps what has read exactly `ids`, for a while.
   void Keep(std::span<const TokenId> ids, std::unique_ptr<models::Sequence> sequence);
+
+  /// The most recently used texts that fit, each page counted once, in rising order of tokens.
+  std::vector<KeptText> Texts(std::size_t max_bytes) const;
 
   /// Gives up the least recently used one; false when there is none.
   bool Evict();

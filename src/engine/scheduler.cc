@@ -75,6 +75,10 @@ void Scheduler::Impl::Run() {
   }
   batcher.EndAll(FinishReason::kCancelled);
   Publish();
+  try {
+    batcher.SaveKept();
+  } catch (const std::exception&) {  // No memory: then nothing outlives this, which may happen.
+  }
 }
 
 /// Waits for something to do. False: it is to stop.

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 
+#include "base/log.h"
 #include "kernels/api/backend.h"
 
 namespace lattice::engine {
@@ -19,6 +21,12 @@ struct SchedulerOptions {
   /// Most of memory_bytes that may be kept of texts nobody works at, for prompts that begin the
   /// same way. Requests at work take it back when they need it. 0: nothing is kept.
   std::size_t cache_bytes = std::size_t{1} << 30;
+  /// Where a file of what is kept outlives the scheduler: written when it stops, the most recently
+  /// used texts that fit into so many bytes, and read when one starts for the same model. Empty:
+  /// nowhere.
+  std::filesystem::path kept_folder = {};
+  std::size_t kept_file_bytes = std::size_t{1} << 30;
+  LogSink log = {};  ///< Hears why such a file, or a part of it, is of no use.
   /// Models with recurrent layers can go on only from a state that was kept: at a prompt's end, at
   /// the places a request names, and each time so many tokens of a prompt have been read.
   std::size_t checkpoint_tokens = 2048;

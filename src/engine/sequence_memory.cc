@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/checked_math.h"
+#include "engine/kept_texts.h"
 
 namespace lattice::engine {
 namespace {
@@ -30,6 +34,27 @@ std::size_t ContextFor(const models::Model& model, const SchedulerOptions& optio
   return n;
 }
 
+/// What serves one model and one way of keeping keys and values has a name of its own.
+std::filesystem::path KeptFile(const models::Model& model, const SchedulerOptions& options) {
+  if (options.kept_folder.empty() || options.cache_bytes == 0) return {};
+  constexpr std::string_view kTypes[] = {"f32", "f16", "q8"};
+  const std::string& fingerprint = model.state_shape().fingerprint;
+  return options.kept_folder /
+         (fingerprint.substr(0, 16) + "-" +
+          std::string(kTypes[static_cast<std::size_t>(options.kv_type)]) + ".texts");
+}
+
+/// Only its owner may look into a folder with what users wrote.
+Status MakeFolder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::create_directories(folder, error)) {
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  }
+  if (!error) return Ok();
+  return Error{ErrorCode::kInvalidArgument,
+               "cannot make the folder " + folder.string() + ": " + error.message()};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SequenceMemory>> SequenceMemory::Make(const models::Model& model,
@@ -47,7 +72,13 @@ Result<std::unique_ptr<SequenceMemory>> SequenceMemory::Make(const models::Model
   }
   LATTICE_TRY(auto store, models::SequenceStore::Make(shape, backend,
                                                       {options.kv_type, n_pages * kPageTokens}));
-  return std::unique_ptr<SequenceMemory>(new SequenceMemory(std::move(store), model, options));
+  std::unique_ptr<SequenceMemory> memory(new SequenceMemory(std::move(store), model, options));
+  if (!memory->kept_file_.empty()) {
+    LATTICE_TRY_VOID(MakeFolder(options.kept_folder));
+    RemoveAbandonedFiles(options.kept_folder);
+    memory->LoadKept();
+  }
+  return memory;
 }
 
 SequenceMemory::SequenceMemory(std::shared_ptr<models::SequenceStore> store,
@@ -59,7 +90,10 @@ SequenceMemory::SequenceMemory(std::shared_ptr<models::SequenceStore> store,
       max_bytes_(options.memory_bytes),
       context_tokens_(ContextFor(model, options, n_pages_)),
       cache_(model.state_shape(), options.kv_type,
-             std::min(options.cache_bytes, options.memory_bytes), n_pages_) {}
+             std::min(options.cache_bytes, options.memory_bytes), n_pages_),
+      kept_file_(KeptFile(model, options)),
+      kept_file_bytes_(options.kept_file_bytes),
+      log_(options.log) {}
 
 std::size_t SequenceMemory::PagesOf(std::size_t state_bytes) const {
   return page_bytes_ == 0 ? 0 : (state_bytes + page_bytes_ - 1) / page_bytes_;
@@ -99,6 +133,22 @@ void SequenceMemory::Keep(std::span<const TokenId> ids,
   cache_.Keep(ids, std::move(sequence));
   while (PagesOf(cache_.state_bytes()) > store_->free_pages() && cache_.Evict()) {
   }
+}
+
+void SequenceMemory::LoadKept() {
+  const auto keep = [&](std::vector<TokenId> ids, std::unique_ptr<models::Sequence> sequence) {
+    Keep(ids, std::move(sequence));
+  };
+  const Status loaded = LoadTexts(kept_file_, *store_, keep, log_);
+  if (loaded || loaded.error().code == ErrorCode::kNotFound || !log_) return;
+  log_(LogLevel::kWarning, "kept texts are not brought back: " + loaded.error().message);
+}
+
+void SequenceMemory::SaveKept() const {
+  if (kept_file_.empty() || cache_.n_texts() == 0) return;
+  const Status saved = SaveTexts(kept_file_, cache_.Texts(kept_file_bytes_));
+  if (saved || !log_) return;
+  log_(LogLevel::kWarning, "kept texts are not written down: " + saved.error().message);
 }
 
 std::size_t SequenceMemory::used_bytes(std::size_t n_states) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <span>
 
@@ -45,6 +46,8 @@ class SequenceMemory {
   /// The same with the sequence itself, which is not needed any more.
   void Keep(std::span<const TokenId> ids, std::unique_ptr<models::Sequence> sequence);
   void ClearKept() { cache_.Clear(); }
+  /// Writes what is kept to the file of options.kept_folder.
+  void SaveKept() const;
 
   std::size_t max_bytes() const { return max_bytes_; }
   /// n_states  of requests at work.
@@ -55,6 +58,7 @@ class SequenceMemory {
  private:
   SequenceMemory(std::shared_ptr<models::SequenceStore> store, const models::Model& model,
                  const SchedulerOptions& options);
+  void LoadKept();
   /// Pages that states take the room of.
   std::size_t PagesOf(std::size_t state_bytes) const;
   std::size_t FreePages() const;
@@ -62,6 +66,9 @@ class SequenceMemory {
   std::shared_ptr<models::SequenceStore> store_;
   std::size_t n_pages_, page_bytes_, bytes_per_state_, max_bytes_, context_tokens_;
   PrefixCache cache_;
+  std::filesystem::path kept_file_;  // empty: none
+  std::size_t kept_file_bytes_;
+  LogSink log_;
 };
 
 }  // namespace lattice::engine

@@ -85,7 +85,7 @@ struct SequenceStore::Impl {
                 std::to_string(kPageTokens) + " tokens: " + std::to_string(pool.n_free()) + " of " +
                 std::to_string(pool.n_pages()) + " are free"};
   }
-  Status CheckSession(const SessionHeader& header) const;
+  Status CheckSession(const SessionHeader& header, const Sequence* beginning) const;
 };
 
 struct Sequence::Impl {
@@ -112,10 +112,11 @@ struct Sequence::Impl {
     const std::size_t page = n_tokens / kPageTokens;
     return page < pages.size() && store.pool.IsShared(pages[page]);
   }
-  Status ReadLayer(std::size_t layer, std::span<const std::byte> bytes);
+  Status ReadLayer(std::size_t layer, std::size_t first_page, std::span<const std::byte> bytes);
 };
 
-Status SequenceStore::Impl::CheckSession(const SessionHeader& header) const {
+Status SequenceStore::Impl::CheckSession(const SessionHeader& header,
+                                         const Sequence* beginning) const {
   if (header.fingerprint != shape.fingerprint) {
     return Error{ErrorCode::kUnsupported, "made by another model (" + header.fingerprint +
                                               "); this one is " + shape.fingerprint};
@@ -134,12 +135,19 @@ Status SequenceStore::Impl::CheckSession(const SessionHeader& header) const {
                                                     " tokens, and there is room for " +
                                                     std::to_string(pool.n_pages() * kPageTokens)};
   }
-  const std::size_t n_pages = PagesFor(static_cast<std::size_t>(header.n_tokens));
-  if (n_pages > pool.n_free()) return NoPages(n_pages);
+  const std::size_t n_known = beginning == nullptr ? 0 : beginning->n_tokens();
+  if (header.n_elsewhere > n_known) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "its first " + std::to_string(header.n_elsewhere) + " tokens are not at hand"};
+  }
+  const auto n_left = static_cast<std::size_t>(header.n_tokens - header.n_elsewhere);
+  if (PagesFor(n_left) > pool.n_free()) return NoPages(PagesFor(n_left));
   return Ok();
 }
 
-Status Sequence::Impl::ReadLayer(std::size_t layer, std::span<const std::byte> bytes) {
+/// Pages before the first are there already.
+Status Sequence::Impl::ReadLayer(std::size_t layer, std::size_t first_page,
+                                 std::span<const std::byte> bytes) {
   const auto at = [&] { return "layer " + std::to_string(layer) + ": "; };
   if (states[layer] != nullptr) {
     auto read = store.backend.WriteDeltaNetState(bytes, *states[layer]);
@@ -150,12 +158,13 @@ Status Sequence::Impl::ReadLayer(std::size_t layer, std::span<const std::byte> b
                      " tokens in a sequence of " + std::to_string(n_tokens)};
   }
   kernels::KvPages& kv = *store.kv[layer];
-  if (bytes.size() != pages.size() * kv.page_bytes()) {
+  const auto own = std::span(pages).subspan(first_page);
+  if (bytes.size() != own.size() * kv.page_bytes()) {
     return Error{ErrorCode::kCorruptData, at() + std::to_string(bytes.size()) +
                                               " bytes, expected " +
-                                              std::to_string(pages.size() * kv.page_bytes())};
+                                              std::to_string(own.size() * kv.page_bytes())};
   }
-  for (const std::uint32_t page : pages) {
+  for (const std::uint32_t page : own) {
     store.backend.WriteKvPage(bytes.first(kv.page_bytes()), page, kv);
     bytes = bytes.subspan(kv.page_bytes());
   }
@@ -197,16 +206,25 @@ Result<std::unique_ptr<Sequence>> SequenceStore::Load(const std::filesystem::pat
 
 Result<std::unique_ptr<Sequence>> SequenceStore::Parse(std::span<const std::byte> file) {
   LATTICE_TRY(const Session session, ParseSession(file));
-  LATTICE_TRY_VOID(impl_->CheckSession(session.header));
+  return Restore(session, nullptr);
+}
+
+Result<std::unique_ptr<Sequence>> SequenceStore::Restore(const Session& session,
+                                                         const Sequence* beginning) {
+  LATTICE_TRY_VOID(impl_->CheckSession(session.header, beginning));
   std::unique_ptr<Sequence> sequence = New();
   Sequence::Impl& made = *sequence->impl_;
   made.n_tokens = static_cast<std::size_t>(session.header.n_tokens);
-  for (std::size_t i = PagesFor(made.n_tokens); i > 0; --i)
-    made.pages.push_back(impl_->pool.Take());
+  const auto first = static_cast<std::size_t>(session.header.n_elsewhere) / kPageTokens;
+  for (std::size_t i = 0; i < first; ++i) {
+    made.pages.push_back(beginning->impl_->pages[i]);
+    impl_->pool.Share(made.pages.back());
+  }
+  while (made.pages.size() < PagesFor(made.n_tokens)) made.pages.push_back(impl_->pool.Take());
   std::size_t next = 0;
   for (std::size_t i = 0; i < impl_->shape.layers.size(); ++i) {
     if (impl_->shape.layers[i].kind == Kind::kNone) continue;
-    LATTICE_TRY_VOID(made.ReadLayer(i, session.layers[next++]));
+    LATTICE_TRY_VOID(made.ReadLayer(i, first, session.layers[next++]));
   }
   return sequence;
 }
@@ -286,11 +304,23 @@ Status Sequence::Truncate(std::size_t n) {
 }
 
 Status Sequence::Save(const std::filesystem::path& file) const {
+  LATTICE_TRY(AtomicFile created, AtomicFile::Create(file));
+  LATTICE_TRY_VOID(Append(created, {}, 0));
+  return created.Commit();
+}
+
+Result<std::uint64_t> Sequence::Append(AtomicFile& file, std::span<const TokenId> ids,
+                                       std::size_t n_elsewhere) const {
+  LATTICE_CHECK(n_elsewhere <= impl_->n_tokens && n_elsewhere % kPageTokens == 0);
   SequenceStore::Impl& store = impl_->store;
   LATTICE_TRY(SessionWriter writer,
-              SessionWriter::Create(file, {store.kv_type, impl_->n_tokens, store.shape.fingerprint,
-                                           static_cast<std::uint32_t>(store.n_stateful())}));
-  const auto pages = std::span(impl_->pages).first(PagesFor(impl_->n_tokens));
+              SessionWriter::Begin(file, {store.kv_type,
+                                          impl_->n_tokens,
+                                          store.shape.fingerprint,
+                                          static_cast<std::uint32_t>(store.n_stateful()),
+                                          n_elsewhere,
+                                          {ids.begin(), ids.end()}}));
+  const std::size_t first = n_elsewhere / kPageTokens, end = PagesFor(impl_->n_tokens);
   std::vector<std::byte> bytes;
   for (std::size_t i = 0; i < store.shape.layers.size(); ++i) {
     if (const auto* state = impl_->states[i].get()) {
@@ -300,10 +330,11 @@ Status Sequence::Save(const std::filesystem::path& file) const {
       LATTICE_TRY_VOID(writer.Append(bytes));
     } else if (const kernels::KvPages* kv = store.kv[i].get()) {
       bytes.resize(kv->page_bytes());
-      LATTICE_TRY_VOID(writer.BeginLayer(pages.size() * bytes.size()));
-      for (std::size_t p = 0; p < pages.size(); ++p) {
+      LATTICE_TRY_VOID(writer.BeginLayer((end - first) * bytes.size()));
+      for (std::size_t p = first; p < end; ++p) {
         const std::size_t n = std::min(impl_->n_tokens - p * kPageTokens, kPageTokens);
-        const std::uint32_t page = n < kPageTokens ? store.CleanPage(i, pages[p], n) : pages[p];
+        const std::uint32_t own = impl_->pages[p];
+        const std::uint32_t page = n < kPageTokens ? store.CleanPage(i, own, n) : own;
         store.backend.ReadKvPage(*kv, page, bytes);
         LATTICE_TRY_VOID(writer.Append(bytes));
       }

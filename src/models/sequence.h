@@ -8,10 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic_file.h"
+#include "base/token_id.h"
 #include "kernels/api/backend.h"
 #include "lattice/result.h"
 
 namespace lattice::models {
+
+struct Session;
 
 /// What one layer keeps of a text.
 struct LayerState {
@@ -56,6 +60,9 @@ class SequenceStore : public std::enable_shared_from_this<SequenceStore> {
   Result<std::unique_ptr<Sequence>> Load(const std::filesystem::path& file);
   /// The same from the bytes of such a file.
   Result<std::unique_ptr<Sequence>> Parse(std::span<const std::byte> file);
+  /// From one that was parsed, which may lack pages at its front: they are shared with `beginning`,
+  /// which has read the same tokens as far as they go. kInvalidArgument if it has not so many.
+  Result<std::unique_ptr<Sequence>> Restore(const Session& session, const Sequence* beginning);
 
   std::size_t max_tokens() const;
   std::size_t free_pages() const;
@@ -94,6 +101,10 @@ class Sequence {
   /// Writes a file that SequenceStore::Load reads: versioned, with a checksum, appearing whole or
   /// not at all.
   Status Save(const std::filesystem::path& file) const;
+  /// Appends the same to `file`, with the ids that were read (or none); the keys and values of the
+  /// first n_elsewhere tokens, whole pages, are left out. Returns the bytes.
+  Result<std::uint64_t> Append(AtomicFile& file, std::span<const TokenId> ids,
+                               std::size_t n_elsewhere) const;
 
   // For models.
   /// Room for n more tokens, shared with nobody: what Reserve(n) makes true.

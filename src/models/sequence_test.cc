@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/page_pool.h"
+#include "models/session_file.h"
 #include "weights/test_files.h"
 
 namespace lattice::models {
@@ -224,6 +225,37 @@ TEST_P(SequenceTest, FilesBringThemBack) {
   EXPECT_NE(refused.error().message.find("f16, here they are q8"), std::string::npos)
       << refused.error().message;
   EXPECT_EQ(reader.store().Load(folder.path() / "absent").error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(SequenceTest, PartsGoOnFromTheirBeginning) {
+  const TestFolder folder;
+  const auto path = folder.path() / "saved";
+  Reader reader(GetParam());
+  const auto sequence = reader.store().New();
+  reader.Read(*sequence, 150, 0);
+  auto file = AtomicFile::Create(path).value();
+  ASSERT_TRUE(sequence->Append(file, {}, 128));
+  ASSERT_TRUE(file.Commit());
+  const auto want = reader.Read(*sequence, 50, 400);
+  const std::string content = ReadFile(path, 1 << 24).value();
+  const auto session = ParseSession(std::as_bytes(std::span(content)));
+  ASSERT_TRUE(session);
+
+  Reader other(GetParam());
+  const auto beginning = other.store().New();
+  other.Read(*beginning, 100, 0);
+  for (const Sequence* given : std::initializer_list<const Sequence*>{beginning.get(), nullptr}) {
+    const auto refused = other.store().Restore(*session, given);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  }
+  other.Read(*beginning, 100, 100);
+  auto part = other.store().Restore(*session, beginning.get());
+  ASSERT_TRUE(part) << part.error().message;
+  EXPECT_EQ((*part)->n_tokens(), 150u);
+  EXPECT_EQ(other.store().free_pages(), 10u - 4 - 1);
+  EXPECT_EQ(other.Read(**part, 50, 400), want);
+  part->reset();
+  EXPECT_EQ(other.store().free_pages(), 10u - 4);
 }
 
 /// Neither what others wrote into the same pages, nor what was cut off, is seen in a file.

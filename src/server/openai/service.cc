@@ -39,6 +39,7 @@ HttpResponse Preflight(std::string methods) {
 }  // namespace
 
 const Service::Route Service::kRoutes[] = {
+    {"/", "GET", &Service::Health, nullptr},  // clients of Ollama look here first
     {"/health", "GET", &Service::Health, nullptr},
     {"/ready", "GET", &Service::Ready, nullptr},
     {"/ping", "GET", &Service::Ping, nullptr},
