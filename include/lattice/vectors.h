@@ -52,10 +52,13 @@ class VectorOps {
 
   /// x / max(|x|, 1e-12), in place: a zero vector stays zero. x is unchanged after an error.
   Status Normalise(std::span<float> x) const;
+  /// The same for each row of a matrix; rows before a bad one are changed.
+  Status NormaliseRows(std::span<float> matrix, std::size_t dims) const;
 
-  /// out[r] = Cosine(query, row r); out has n_rows elements, undefined after an error.
-  Status CosineMany(std::span<const float> query, std::span<const float> matrix,
-                    std::span<float> out) const;
+  /// out [n_queries, n_rows]: each row of queries [n_queries, dims] with each row of the matrix, as
+  /// the functions above compare them. Undefined after an error. Threads as for TopK.
+  Status Scores(std::span<const float> queries, std::size_t dims, std::span<const float> matrix,
+                Metric metric, std::span<float> out, std::size_t n_threads = 1) const;
 
   /// The min(k, n_rows) best rows, best first; of equal scores the lower index first. Exact: every
   /// row is read. n_threads counts the caller; 0 = the processors that this process may use. The
@@ -63,6 +66,13 @@ class VectorOps {
   Result<std::vector<Neighbour>> TopK(std::span<const float> query, std::span<const float> matrix,
                                       std::size_t k, Metric metric = Metric::kCosine,
                                       std::size_t n_threads = 1) const;
+  /// The same for each row of queries [n_queries, dims], the matrix read once for all of them.
+  /// `k` places are kept for each query and thread.
+  Result<std::vector<std::vector<Neighbour>>> TopKMany(std::span<const float> queries,
+                                                       std::size_t dims,
+                                                       std::span<const float> matrix, std::size_t k,
+                                                       Metric metric = Metric::kCosine,
+                                                       std::size_t n_threads = 1) const;
 
  private:
   explicit VectorOps(const vectors::DotVariant& kernels) : kernels_(&kernels) {}

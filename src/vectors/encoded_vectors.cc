@@ -18,11 +18,16 @@ namespace {
 
 constexpr std::size_t kMostDims = 65536;
 constexpr std::size_t kMostThreads = 1024;
+constexpr std::size_t kGrainBytes = std::size_t{1} << 17;  // That one worker takes at least.
 constexpr std::string_view kEncodings[] = {"f16", "bf16", "int8", "int4", "binary"};
 constexpr std::string_view kMetrics[] = {"cosine", "dot", "l2sq"};
 
 Error Invalid(std::string message) {
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
+}
+
+Error BadRow(std::size_t row) {
+  return Invalid("the score of row " + std::to_string(row) + " is too large for f32");
 }
 
 // Of a vector; zero where it is zero.
@@ -298,33 +303,60 @@ float EncodedVectors::DotWith(const Query& query, std::size_t row) const {
   return NAN;
 }
 
+template <typename Visit>
+std::size_t EncodedVectors::ScoreRows(const Query& query, std::size_t begin, std::size_t end,
+                                      Visit visit) const {
+  for (std::size_t row = begin; row < end; ++row) {
+    const float score = ScoreOf(DotWith(query, row), query.squared_norm, squared_norms_[row]);
+    if (!std::isfinite(score)) return row;
+    visit(row, score);
+  }
+  return SIZE_MAX;
+}
+
+Status EncodedVectors::CheckQuery(const Query& query, std::size_t n_threads) const {
+  if (query.values.size() == identity_.dims && n_threads <= kMostThreads) return Ok();
+  return Invalid("a query of other vectors, or more than 1024 threads");
+}
+
+Status EncodedVectors::Scores(const Query& query, std::span<float> out,
+                              std::size_t n_threads) const {
+  LATTICE_TRY_VOID(CheckQuery(query, n_threads));
+  if (out.size() != size()) {
+    return Invalid(std::to_string(size()) + " rows, but room for " + std::to_string(out.size()) +
+                   " scores");
+  }
+  ThreadPool pool(n_threads == 0 ? ThreadPool::DefaultThreads() : n_threads);
+  std::size_t bad_row = SIZE_MAX;
+  std::mutex mutex;
+  pool.ParallelFor(size(), kGrainBytes / row_bytes_ + 1, [&](std::size_t begin, std::size_t end) {
+    const std::size_t bad =
+        ScoreRows(query, begin, end, [&](std::size_t row, float score) { out[row] = score; });
+    const std::scoped_lock lock(mutex);
+    bad_row = std::min(bad_row, bad);
+  });
+  return bad_row < size() ? Status(BadRow(bad_row)) : Ok();
+}
+
 Result<std::vector<Neighbour>> EncodedVectors::TopK(const Query& query, std::size_t k,
                                                     std::size_t n_threads) const {
-  constexpr std::size_t kGrainBytes = std::size_t{1} << 17;
-  if (query.values.size() != identity_.dims || n_threads > kMostThreads) {
-    return Invalid("a query of other vectors, or more than 1024 threads");
-  }
+  LATTICE_TRY_VOID(CheckQuery(query, n_threads));
   k = std::min(k, size());
   if (k == 0) return std::vector<Neighbour>();
   ThreadPool pool(n_threads == 0 ? ThreadPool::DefaultThreads() : n_threads);
   vectors::Selection best(identity_.metric, k);
-  std::size_t bad_row = size();
+  std::size_t bad_row = SIZE_MAX;
   std::mutex mutex;
   pool.ParallelFor(size(), kGrainBytes / row_bytes_ + 1, [&](std::size_t begin, std::size_t end) {
     vectors::Selection own(identity_.metric, std::min(k, end - begin));
-    std::size_t row = begin;
-    for (; row < end; ++row) {
-      const float s = ScoreOf(DotWith(query, row), query.squared_norm, squared_norms_[row]);
-      if (!std::isfinite(s)) break;
-      own.Offer({row, s});
-    }
+    const std::size_t bad = ScoreRows(query, begin, end, [&](std::size_t row, float score) {
+      own.Offer({row, score});
+    });
     const std::scoped_lock lock(mutex);
-    if (row < end) bad_row = std::min(bad_row, row);
+    bad_row = std::min(bad_row, bad);
     for (const Neighbour& chosen : own.chosen()) best.Offer(chosen);
   });
-  if (bad_row < size()) {
-    return Invalid("the score of row " + std::to_string(bad_row) + " is too large for f32");
-  }
+  if (bad_row < size()) return BadRow(bad_row);
   return std::move(best).Sorted();
 }
 

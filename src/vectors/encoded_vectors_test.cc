@@ -104,6 +104,9 @@ TEST(EncodedVectorsTest, ScoresAreThoseOfStoredValuesOnEveryInstructionSet) {
       }));
       const auto scalar = EncodedVectors::Encode(identity, values, "scalar");
       EXPECT_EQ(*scalar->TopK(query, kRows), *found);
+      std::vector<float> scores(kRows);
+      ASSERT_TRUE(rows->Scores(*rows->Prepare(query), scores, 2));
+      for (const Neighbour& one : *found) EXPECT_EQ(scores[one.index], one.score);
     }
   }
 }
@@ -141,6 +144,9 @@ TEST(EncodedVectorsTest, BadInputsAreErrors) {
     const auto unit = EncodedVectors::Encode({encoding, 2, true}, two);
     EXPECT_FALSE(rows->Score(0, *unit, 0));
     EXPECT_TRUE(rows->TopK(two, 0)->empty());
+    std::vector<float> scores(2);
+    EXPECT_FALSE(rows->Scores(*rows->Prepare(two), scores));
+    EXPECT_FALSE(rows->Scores({}, std::span(scores).first(1)));
   }
   EXPECT_FALSE(EncodedVectors::Encode({VectorEncoding::kInt8, 2}, two, "sse9"));
 }

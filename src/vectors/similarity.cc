@@ -32,19 +32,23 @@ float WideCosine(std::span<const float> a, std::span<const float> b) {
 
 }  // namespace
 
+float CosineOfSums(std::span<const float> a, std::span<const float> b, float a_dot_b, float a_dot_a,
+                   float b_dot_b) {
+  if (!IsSafe(a_dot_a) || !IsSafe(b_dot_b)) return WideCosine(a, b);
+  return CosineOf(a_dot_b, a_dot_a, b_dot_b);
+}
+
 float Cosine(const DotFns& fns, std::span<const float> a, std::span<const float> b) {
   float sums[3];
   fns.dot_and_norms(a.data(), b.data(), a.size(), sums);
-  if (!IsSafe(sums[1]) || !IsSafe(sums[2])) return WideCosine(a, b);
-  return CosineOf(sums[0], sums[1], sums[2]);
+  return CosineOfSums(a, b, sums[0], sums[1], sums[2]);
 }
 
 float CosineWithNorm(const DotFns& fns, std::span<const float> a, float a_dot_a,
                      std::span<const float> b) {
   float sums[2];
   fns.dot_and_norm(a.data(), b.data(), a.size(), sums);
-  if (!IsSafe(a_dot_a) || !IsSafe(sums[1])) return WideCosine(a, b);
-  return CosineOf(sums[0], a_dot_a, sums[1]);
+  return CosineOfSums(a, b, sums[0], a_dot_a, sums[1]);
 }
 
 float Euclidean(const DotFns& fns, std::span<const float> a, std::span<const float> b) {

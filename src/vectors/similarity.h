@@ -17,6 +17,10 @@ float Cosine(const DotFns& fns, std::span<const float> a, std::span<const float>
 float CosineWithNorm(const DotFns& fns, std::span<const float> a, float a_dot_a,
                      std::span<const float> b);
 
+/// The same from all sums.
+float CosineOfSums(std::span<const float> a, std::span<const float> b, float a_dot_b, float a_dot_a,
+                   float b_dot_b);
+
 /// |a - b|; infinite when above f32's largest number.
 float Euclidean(const DotFns& fns, std::span<const float> a, std::span<const float> b);
 

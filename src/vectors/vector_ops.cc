@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/checked_math.h"
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
 #include "lattice/vectors.h"
@@ -38,13 +39,31 @@ Result<float> Checked(float result, std::span<const float> a, std::span<const fl
   return Invalid("a product or a sum is too large for f32");
 }
 
-Status CheckMatrix(std::span<const float> query, std::span<const float> matrix) {
-  if (query.empty()) return Invalid("query has no elements");
-  if (matrix.size() % query.size() != 0) {
-    return Invalid("matrix of " + std::to_string(matrix.size()) +
-                   " elements has no whole rows of " + std::to_string(query.size()));
+Status CheckRows(std::span<const float> matrix, std::size_t dims, std::string_view what) {
+  if (dims == 0) return Invalid("query has no elements");
+  if (matrix.size() % dims == 0) return Ok();
+  return Invalid(std::string(what) + " of " + std::to_string(matrix.size()) +
+                 " elements has no whole rows of " + std::to_string(dims));
+}
+
+Status CheckQueries(std::span<const float> queries, std::size_t dims,
+                    std::span<const float> matrix) {
+  LATTICE_TRY_VOID(CheckRows(matrix, dims, "matrix"));
+  LATTICE_TRY_VOID(CheckRows(queries, dims, "queries"));
+  for (std::size_t q = 0; q * dims < queries.size(); ++q) {
+    const std::string which = queries.size() == dims ? "query" : "query " + std::to_string(q);
+    LATTICE_TRY_VOID(CheckFinite(which, queries.subspan(q * dims, dims)));
   }
-  return CheckFinite("query", query);
+  return Ok();
+}
+
+Result<std::size_t> CheckedThreads(std::size_t n_threads) {
+  constexpr std::size_t kMaxThreads = 1024;
+  if (n_threads > kMaxThreads) {
+    return Invalid(std::to_string(n_threads) + " threads asked for, at most " +
+                   std::to_string(kMaxThreads));
+  }
+  return n_threads == 0 ? ThreadPool::DefaultThreads() : n_threads;
 }
 
 }  // namespace
@@ -84,35 +103,46 @@ Status VectorOps::Normalise(std::span<float> x) const {
   return CheckFinite("vector", x);
 }
 
-Status VectorOps::CosineMany(std::span<const float> query, std::span<const float> matrix,
-                             std::span<float> out) const {
-  LATTICE_TRY_VOID(CheckMatrix(query, matrix));
-  const std::size_t n_rows = matrix.size() / query.size();
-  if (out.size() != n_rows) {
-    return Invalid(std::to_string(n_rows) + " rows, but room for " + std::to_string(out.size()) +
-                   " results");
-  }
-  const auto& fns = *kernels_->fns;
-  const float norm = fns.dot(query.data(), query.data(), query.size());
-  for (std::size_t r = 0; r < n_rows; ++r) {
-    const auto row = matrix.subspan(r * query.size(), query.size());
-    out[r] = vectors::CosineWithNorm(fns, query, norm, row);
-    if (!std::isfinite(out[r])) return CheckFinite("row " + std::to_string(r), row);
+Status VectorOps::NormaliseRows(std::span<float> matrix, std::size_t dims) const {
+  LATTICE_TRY_VOID(CheckRows(matrix, dims, "matrix"));
+  for (std::size_t r = 0; r * dims < matrix.size(); ++r) {
+    auto status = Normalise(matrix.subspan(r * dims, dims));
+    if (!status) return std::move(status).error().Within("row " + std::to_string(r));
   }
   return Ok();
+}
+
+Status VectorOps::Scores(std::span<const float> queries, std::size_t dims,
+                         std::span<const float> matrix, Metric metric, std::span<float> out,
+                         std::size_t n_threads) const {
+  LATTICE_TRY_VOID(CheckQueries(queries, dims, matrix));
+  const auto wanted = CheckedMul(queries.size() / dims, matrix.size() / dims);
+  if (!wanted || out.size() != *wanted) {
+    return Invalid(std::to_string(queries.size() / dims) + " queries and " +
+                   std::to_string(matrix.size() / dims) + " rows, but room for " +
+                   std::to_string(out.size()) + " scores");
+  }
+  LATTICE_TRY(const std::size_t n, CheckedThreads(n_threads));
+  ThreadPool pool(n);
+  return vectors::Scores(*kernels_->fns, pool, queries, dims, matrix, metric, out);
 }
 
 Result<std::vector<Neighbour>> VectorOps::TopK(std::span<const float> query,
                                                std::span<const float> matrix, std::size_t k,
                                                Metric metric, std::size_t n_threads) const {
-  LATTICE_TRY_VOID(CheckMatrix(query, matrix));
-  constexpr std::size_t kMaxThreads = 1024;
-  if (n_threads > kMaxThreads) {
-    return Invalid(std::to_string(n_threads) + " threads asked for, at most " +
-                   std::to_string(kMaxThreads));
-  }
-  ThreadPool pool(n_threads == 0 ? ThreadPool::DefaultThreads() : n_threads);
-  return vectors::TopK(*kernels_->fns, pool, query, matrix, k, metric);
+  LATTICE_TRY(auto found, TopKMany(query, query.size(), matrix, k, metric, n_threads));
+  return std::move(found.front());
+}
+
+Result<std::vector<std::vector<Neighbour>>> VectorOps::TopKMany(std::span<const float> queries,
+                                                                std::size_t dims,
+                                                                std::span<const float> matrix,
+                                                                std::size_t k, Metric metric,
+                                                                std::size_t n_threads) const {
+  LATTICE_TRY_VOID(CheckQueries(queries, dims, matrix));
+  LATTICE_TRY(const std::size_t n, CheckedThreads(n_threads));
+  ThreadPool pool(n);
+  return vectors::TopK(*kernels_->fns, pool, queries, dims, matrix, k, metric);
 }
 
 }  // namespace lattice

@@ -148,9 +148,10 @@ TEST(VectorOpsTest, MismatchedLengthsAndOverflowAreErrors) {
   ExpectInvalid(ops.Cosine(two, three), "2 and 3");
   ExpectInvalid(ops.Dot(two, two), "too large for f32");
   std::vector<float> out(2);
-  ExpectInvalid(ops.CosineMany({}, three, out), "query has no elements");
-  ExpectInvalid(ops.CosineMany(two, three, out), "no whole rows of 2");
-  ExpectInvalid(ops.CosineMany(three, three, out), "1 rows, but room for 2");
+  ExpectInvalid(ops.Scores({}, 0, three, Metric::kDot, out), "query has no elements");
+  ExpectInvalid(ops.Scores(two, 2, three, Metric::kDot, out), "matrix of 3 elements");
+  ExpectInvalid(ops.Scores(two, 3, three, Metric::kDot, out), "queries of 2 elements");
+  ExpectInvalid(ops.Scores(three, 3, three, Metric::kDot, out), "1 rows, but room for 2");
   ExpectInvalid(ops.TopK(two, three, 1), "no whole rows of 2");
   ExpectInvalid(ops.TopK({}, {}, 1), "query has no elements");
   ExpectInvalid(ops.TopK(two, two, 1, Metric::kCosine, SIZE_MAX), "at most 1024");
@@ -159,20 +160,38 @@ TEST(VectorOpsTest, MismatchedLengthsAndOverflowAreErrors) {
 TEST(VectorOpsTest, ARowIsAPair) {
   constexpr std::size_t kDims = 100, kRows = 37;
   std::mt19937 rng(kSeed);
-  const auto query = Uniform(rng, kDims);
+  const auto queries = Uniform(rng, 2 * kDims);
   auto matrix = Uniform(rng, kDims * kRows);
   std::fill_n(matrix.begin() + 5 * kDims, kDims, 0.0f);
   for (const VectorOps& ops : AllOps()) {
-    std::vector<float> out(kRows);
-    ASSERT_TRUE(ops.CosineMany(query, matrix, out));
-    for (std::size_t r = 0; r < kRows; ++r) {
-      EXPECT_EQ(out[r], *ops.Cosine(query, std::span(matrix).subspan(r * kDims, kDims))) << r;
-      EXPECT_EQ(out[r], *VectorOps::WithInstructionSet("scalar")->Cosine(
-                            query, std::span(matrix).subspan(r * kDims, kDims)));
+    std::vector<float> out(2 * kRows);
+    const auto row = [&](std::size_t r) { return std::span(matrix).subspan(r * kDims, kDims); };
+    for (const std::size_t n_threads : {1u, 3u}) {
+      for (const Metric metric : {Metric::kCosine, Metric::kDot, Metric::kSquaredEuclidean}) {
+        ASSERT_TRUE(ops.Scores(queries, kDims, matrix, metric, out, n_threads));
+        for (std::size_t i = 0; i < out.size(); ++i) {
+          const auto query = std::span(queries).subspan(i / kRows * kDims, kDims);
+          const auto compare = metric == Metric::kCosine ? &VectorOps::Cosine
+                               : metric == Metric::kDot  ? &VectorOps::Dot
+                                                         : &VectorOps::SquaredEuclidean;
+          EXPECT_EQ(out[i], *(ops.*compare)(query, row(i % kRows))) << i;
+          const auto scalar = VectorOps::WithInstructionSet("scalar");
+          EXPECT_EQ(out[i], *((*scalar).*compare)(query, row(i % kRows))) << i;
+        }
+      }
     }
     matrix[7 * kDims] = kNan;
-    ExpectInvalid(ops.CosineMany(query, matrix, out), "row 7: element 0 is not finite");
+    ExpectInvalid(ops.Scores(queries, kDims, matrix, Metric::kCosine, out), "row 7 holds");
+    auto unit = matrix;
+    ExpectInvalid(ops.NormaliseRows(unit, kDims), "row 7");
     matrix[7 * kDims] = 0.0f;
+    unit = matrix;
+    ASSERT_TRUE(ops.NormaliseRows(unit, kDims));
+    for (std::size_t r = 0; r < kRows; ++r) {
+      std::vector<float> alone(row(r).begin(), row(r).end());
+      ASSERT_TRUE(ops.Normalise(alone));
+      EXPECT_TRUE(std::ranges::equal(alone, std::span(unit).subspan(r * kDims, kDims))) << r;
+    }
   }
 }
 
@@ -215,6 +234,36 @@ TEST(TopKTest, IsTheBeginningOfTheSortedRowsForAnyThreads) {
       }
     }
   }
+}
+
+TEST(TopKTest, ManyQueriesFindWhatEachFindsAlone) {
+  constexpr std::size_t kDims = 33, kRows = 3000, kQueries = 7;
+  std::mt19937 rng(kSeed);
+  const auto matrix = Uniform(rng, kDims * kRows), queries = Uniform(rng, kDims * kQueries);
+  for (const VectorOps& ops : AllOps()) {
+    for (const Metric metric : {Metric::kCosine, Metric::kDot, Metric::kSquaredEuclidean}) {
+      for (const std::size_t n_threads : {1u, 3u}) {
+        const auto found = ops.TopKMany(queries, kDims, matrix, 11, metric, n_threads);
+        ASSERT_TRUE(found.has_value()) << found.error().message;
+        ASSERT_EQ(found->size(), kQueries);
+        for (std::size_t q = 0; q < kQueries; ++q) {
+          const auto query = std::span(queries).subspan(q * kDims, kDims);
+          EXPECT_EQ((*found)[q], *ops.TopK(query, matrix, 11, metric)) << q;
+        }
+      }
+    }
+  }
+  const VectorOps ops;
+  EXPECT_TRUE(ops.TopKMany({}, kDims, matrix, 1)->empty());
+  ExpectInvalid(ops.TopKMany(std::span(queries).first(34), kDims, matrix, 1), "queries of 34");
+  auto bad = queries;
+  bad[kDims + 2] = kNan;
+  ExpectInvalid(ops.TopKMany(bad, kDims, matrix, 1), "query 1: element 2");
+  // The second query alone is too large for the later of the two rows.
+  std::vector<float> two(2 * kDims, 1.0f), rows(200 * kDims, 1.0f);
+  two[kDims] = 1e30f;
+  rows[90 * kDims] = rows[160 * kDims] = 1e30f;
+  ExpectInvalid(ops.TopKMany(two, kDims, rows, 1, Metric::kDot, 3), "row 90 holds");
 }
 
 TEST(TopKTest, NothingAskedOrNothingThere) {

@@ -33,6 +33,6 @@ inline float FoldLanes(Vec v) {
 
 }  // namespace
 
-const DotFns kDotAvx2 = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, Divide};
+const DotFns kDotAvx2 = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, DotTile, Divide};
 
 }  // namespace lattice::vectors

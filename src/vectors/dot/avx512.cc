@@ -32,6 +32,6 @@ inline float FoldLanes(Vec v) {
 
 }  // namespace
 
-const DotFns kDotAvx512 = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, Divide};
+const DotFns kDotAvx512 = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, DotTile, Divide};
 
 }  // namespace lattice::vectors

@@ -89,6 +89,43 @@ void DotAndNorms(const float* a, const float* b, std::size_t n, float* sums) {
   });
 }
 
+// Registers hold the sums of all pairs for one vector's place at a time.
+void DotTile(const float* a, std::size_t a_stride, const float* b, std::size_t b_stride,
+             std::size_t n, float* dots) {
+  constexpr std::size_t kPairs = kTileA * kTileB;
+  Vec sums[kPairs][kVecs];
+  const std::size_t whole = n / kSums * kSums;
+  for (std::size_t v = 0; v < kVecs; ++v) {
+    Vec acc[kPairs];
+#pragma GCC unroll 8
+    for (std::size_t p = 0; p < kPairs; ++p) acc[p] = Zero();
+    const auto add = [&](auto load, std::size_t at) __attribute__((always_inline)) {
+      Vec x[kTileA];
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < kTileA; ++i) x[i] = load(a + i * a_stride + at);
+#pragma GCC unroll 2
+      for (std::size_t j = 0; j < kTileB; ++j) {
+        const Vec y = load(b + j * b_stride + at);
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < kTileA; ++i) {
+          acc[j * kTileA + i] = Fma(x[i], y, acc[j * kTileA + i]);
+        }
+      }
+    };
+    for (std::size_t i = v * kWidth; i < whole; i += kSums) {
+      add([](const float* p) { return Load(p); }, i);
+    }
+    if (whole < n) {
+      const std::size_t wanted = whole + v * kWidth;
+      const std::size_t at = wanted < n ? wanted : n;
+      add([left = n - at](const float* p) { return LoadPartial(p, left); }, at);
+    }
+#pragma GCC unroll 8
+    for (std::size_t p = 0; p < kPairs; ++p) sums[p][v] = acc[p];
+  }
+  for (std::size_t p = 0; p < kPairs; ++p) dots[p] = Fold(sums[p]);
+}
+
 void Divide(float* x, float divisor, std::size_t n) {
   const Vec by = Splat(divisor);
   std::size_t i = 0;

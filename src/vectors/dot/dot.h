@@ -13,6 +13,9 @@ namespace lattice::vectors {
 ///   squared_distance  sum (a[i] - b[i])^2
 ///   dot_and_norm      sums[0] = dot(a, b), sums[1] = dot(b, b)
 ///   dot_and_norms     sums[0] = dot(a, b), sums[1] = dot(a, a), sums[2] = dot(b, b)
+///   dot_tile          dots[j * kTileA + i] = dot(a + i * a_stride, b + j * b_stride) for i <
+///   kTileA,
+///                     j < kTileB: the same bits, with fewer loads
 ///   divide            x[i] = x[i] / divisor
 ///
 /// Order   element i goes into partial sum i mod 64 by a fused multiply-add, in rising order; the

@@ -85,6 +85,24 @@ TEST_P(DotVariantTest, GivesTheBitsOfScalar) {
   }
 }
 
+TEST_P(DotVariantTest, ATileIsItsPairs) {
+  std::mt19937 rng(kSeed);
+  for (const std::size_t n : Sizes()) {
+    for (const std::size_t gap : {0u, 5u}) {
+      const std::size_t stride = n + gap;
+      const auto a = Uniform(rng, n == 0 ? 0 : (kTileA - 1) * stride + n);
+      const auto b = Uniform(rng, n == 0 ? 0 : (kTileB - 1) * stride + n);
+      std::vector<float> dots(kTileA * kTileB), alone;
+      GetParam().fns->dot_tile(a.data(), stride, b.data(), stride, n, dots.data());
+      for (std::size_t i = 0; i < dots.size(); ++i) {
+        alone.push_back(
+            kDotScalar.dot(a.data() + i % kTileA * stride, b.data() + i / kTileA * stride, n));
+      }
+      ASSERT_EQ(Bits(dots), Bits(alone)) << n;
+    }
+  }
+}
+
 TEST_P(DotVariantTest, GivesTheZeroOfScalar) {
   for (const std::size_t n : Sizes()) {
     const std::vector<float> a(n, -1e-30f), b(n, 1e-30f);

@@ -32,6 +32,6 @@ inline float FoldLanes(Vec v) {
 
 }  // namespace
 
-const DotFns kDotNeon = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, Divide};
+const DotFns kDotNeon = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, DotTile, Divide};
 
 }  // namespace lattice::vectors

@@ -22,6 +22,6 @@ inline float FoldLanes(Vec v) { return v; }
 
 }  // namespace
 
-const DotFns kDotScalar = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, Divide};
+const DotFns kDotScalar = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, DotTile, Divide};
 
 }  // namespace lattice::vectors
