@@ -1,5 +1,6 @@
 #include "apps/command_search.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -18,6 +19,10 @@ namespace {
 
 constexpr Named<Metric> kMetrics[] = {
     {"cosine", Metric::kCosine}, {"dot", Metric::kDot}, {"euclidean", Metric::kSquaredEuclidean}};
+
+// Queries that share one reading of the store: as many as keep this many rows, so that a large
+// --top needs no more memory.
+constexpr std::size_t kKeptRows = 1'000'000, kMostAtOnce = 256;
 
 struct Arguments {
   EmbeddingFlags embedding;
@@ -80,14 +85,21 @@ Status Search(const Arguments& a, const AppContext& context) {
                  a.store + ": vectors of " + std::to_string(store.dims) +
                      " dimensions, but queries of " + std::to_string(queries.dims)};
   }
-  for (std::size_t i = 0; i < queries.size(); ++i) {
+  const std::size_t at_once =
+      std::clamp<std::size_t>(kKeptRows / std::min(a.top, store.size()), 1, kMostAtOnce);
+  for (std::size_t i = 0; i < queries.size(); i += at_once) {
     if (context.stop.stop_requested()) return Error{ErrorCode::kCancelled, "search was stopped"};
-    const auto query = queries.values.subspan(i * store.dims, store.dims);
-    auto found = ops.TopK(query, store.values, a.top, metric, a.embedding.threads);
+    const std::size_t n = std::min(at_once, queries.size() - i);
+    const auto these = queries.values.subspan(i * store.dims, n * store.dims);
+    auto found = ops.TopKMany(these, store.dims, store.values, a.top, metric, a.embedding.threads);
     if (!found) return std::move(found).error().Within(a.store);
-    const std::string between = i == 0 ? "" : "\n";
-    LATTICE_TRY_VOID(Print(a.json ? RowsJson(i, *found, store, metric)
-                                  : between + RowsText(*found, store, metric)));
+    std::string text;
+    for (std::size_t q = 0; q < n; ++q) {
+      const std::string between = i + q == 0 ? "" : "\n";
+      text += a.json ? RowsJson(i + q, (*found)[q], store, metric)
+                     : between + RowsText((*found)[q], store, metric);
+    }
+    LATTICE_TRY_VOID(Print(text));
   }
   return Ok();
 }

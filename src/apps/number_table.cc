@@ -7,10 +7,9 @@
 #include <span>
 #include <utility>
 
+#include "apps/npy_file.h"
 #include "base/files.h"
-#include "base/mapped_file.h"
 #include "numeric/dtype.h"
-#include "vectors/npy.h"
 
 namespace lattice::apps {
 namespace {
@@ -27,15 +26,14 @@ void Widen(Dtype dtype, std::span<const std::byte> data, std::span<float> out) {
 }
 
 Result<vectors::CsvMatrix> ReadNpy(const std::string& file) {
-  LATTICE_TRY(const MappedFile mapped, MappedFile::Open(file));
-  auto matrix = vectors::ParseNpy(mapped.bytes());
-  if (!matrix) return std::move(matrix).error().Within(file);
-  if (matrix->n_rows == 0) return Error{ErrorCode::kCorruptData, file + ": no rows of numbers"};
+  LATTICE_TRY(const NpyFile npy, OpenNpy(file));
+  const vectors::NpyMatrix& matrix = npy.matrix;
+  if (matrix.n_rows == 0) return Error{ErrorCode::kCorruptData, file + ": no rows of numbers"};
   vectors::CsvMatrix table;
-  table.n_rows = matrix->n_rows;
-  table.dims = matrix->dims;
-  table.values.resize(matrix->n_rows * matrix->dims);
-  Widen(matrix->dtype, matrix->data, table.values);
+  table.n_rows = matrix.n_rows;
+  table.dims = matrix.dims;
+  table.values.resize(matrix.n_rows * matrix.dims);
+  Widen(matrix.dtype, matrix.data, table.values);
   for (std::size_t i = 0; i < table.values.size(); ++i) {
     if (std::isfinite(table.values[i])) continue;
     return Error{ErrorCode::kCorruptData, file + ": row " + std::to_string(i / table.dims + 1) +

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <utility>
 
+#include "apps/npy_file.h"
 #include "apps/text_input.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "vectors/npy.h"
 
 namespace lattice::apps {
 namespace {
@@ -15,18 +15,17 @@ constexpr std::size_t kMostTextBytes = std::size_t{1} << 30;
 constexpr std::size_t kMostJsonBytes = std::size_t{4} << 30;
 
 Result<VectorSet> ReadNpy(const std::string& name) {
-  LATTICE_TRY(MappedFile file, MappedFile::Open(name));
-  auto matrix = vectors::ParseNpy(file.bytes());
-  if (!matrix) return std::move(matrix).error().Within(name);
-  if (matrix->dtype != Dtype::kF32) {
+  LATTICE_TRY(NpyFile npy, OpenNpy(name));
+  const vectors::NpyMatrix& matrix = npy.matrix;
+  if (matrix.dtype != Dtype::kF32) {
     return Error{ErrorCode::kUnsupported, name +
                                               ": wanted f32; convert with NumPy: "
                                               "x.astype('<f4', order='C')"};
   }
   VectorSet set;
-  set.dims = matrix->dims;
-  set.values = {reinterpret_cast<const float*>(matrix->data.data()), matrix->n_rows * matrix->dims};
-  set.file = std::move(file);
+  set.dims = matrix.dims;
+  set.values = {reinterpret_cast<const float*>(matrix.data.data()), matrix.n_rows * matrix.dims};
+  set.file = std::move(npy.file);
   return set;
 }
 

@@ -38,6 +38,10 @@ class SearchTest(CommandLine):
                    for s, t in ((store, "1"), (store, "2"), (lines, "2"))]
         self.assertEqual(len(set(answers)), 1)
         self.assertEqual(answers[0].split()[:2], ["1.000000", "0"])
+        # More than are searched for at once.
+        all_rows = [json.loads(line) for line in
+                    self.run_ok("search", store, "--queries", store, "--top", "1", "--json").splitlines()]
+        self.assertEqual([(r["query"], r["results"][0]["index"]) for r in all_rows], [(i, i) for i in range(500)])
 
     def test_texts_are_found_by_texts(self):
         texts = ["the cat sat", "a blue car", "the dog ran"]
