@@ -79,6 +79,7 @@ Result<Barycentre> FixedSupportBarycentre(std::span<const Cost> costs,
                                           std::span<const double> given_shares,
                                           const SinkhornOptions& options, const Machine& machine) {
   LATTICE_TRY(const auto engine, OwnedEngine::Make(machine));
+  LATTICE_TRY_VOID(CheckBalanced(options, "a barycentre"));
   LATTICE_TRY(const auto shares, CheckedShares(given_shares, costs.size()));
   if (weights.size() != costs.size()) return Invalid("one vector of weights for each cost");
   std::vector<CostRows> rows;
@@ -123,6 +124,7 @@ Result<Barycentre> FreeSupportBarycentre(std::span<const Points> sets,
                                          std::span<const float> start, std::size_t n_rounds,
                                          const SinkhornOptions& options, const Machine& machine) {
   LATTICE_TRY(const auto engine, OwnedEngine::Make(machine));
+  LATTICE_TRY_VOID(CheckBalanced(options, "a barycentre"));
   LATTICE_TRY(const auto shares, CheckedShares(given_shares, sets.size()));
   const std::size_t dims = sets[0].dims;
   if (dims == 0 || start.empty() || start.size() % dims != 0) {

@@ -1,25 +1,14 @@
-#include <cmath>
 #include <utility>
 
 #include "transport/engine.h"
 #include "transport/mean_targets.h"
 
 namespace lattice::transport {
-namespace {
-
-Status CheckBalanced(const SinkhornOptions& options) {
-  if (std::isinf(options.source_rho) && std::isinf(options.target_rho)) {
-    return Ok();
-  }
-  return Error{ErrorCode::kInvalidArgument, "a divergence needs a balanced problem"};
-}
-
-}  // namespace
 
 Result<Divergence> DivergenceOn(const Engine& engine, const Points& source, const Points& target,
                                 Ground ground, const SinkhornOptions& given,
                                 const SelfTransport* source_self, std::span<const double> start) {
-  LATTICE_TRY_VOID(CheckBalanced(given));
+  LATTICE_TRY_VOID(CheckBalanced(given, "a divergence"));
   LATTICE_TRY(const auto a, CheckedWeights("source", source.weights, source.size()));
   LATTICE_TRY(const auto b, CheckedWeights("target", target.weights, target.size()));
   Divergence result;
@@ -50,7 +39,7 @@ Result<Divergence> DivergenceOn(const Engine& engine, const Points& source, cons
 Result<SelfTransport> SolveSelf(const Points& points, Ground ground, const SinkhornOptions& options,
                                 const Machine& machine) {
   LATTICE_TRY(const auto engine, OwnedEngine::Make(machine));
-  LATTICE_TRY_VOID(CheckBalanced(options));
+  LATTICE_TRY_VOID(CheckBalanced(options, "a divergence"));
   LATTICE_TRY(const auto a, CheckedWeights("source", points.weights, points.size()));
   LATTICE_TRY(const CostRows rows, RowsOf(**engine, Cost::Between(points, points, ground)));
   LATTICE_TRY(const double epsilon, CheckedEpsilon(options, rows));

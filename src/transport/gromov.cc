@@ -77,6 +77,7 @@ Result<GromovTransport> SolveGromov(const Points& x, const Points& y, const Sink
                                     const Machine& machine) {
   LATTICE_TRY(const auto owned, OwnedEngine::Make(machine));
   const Engine& engine = **owned;
+  LATTICE_TRY_VOID(CheckBalanced(given, "Gromov-Wasserstein"));
   if (x.size() == 0 || y.size() == 0) return Invalid("a set without points");
   LATTICE_TRY(const auto a, CheckedWeights("source", x.weights, x.size()));
   LATTICE_TRY(const auto b, CheckedWeights("target", y.weights, y.size()));

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "transport/relaxation.h"
+
 namespace lattice::transport {
 namespace {
 
@@ -20,19 +22,6 @@ constexpr double kLinear = 0.2;
 Error Invalid(std::string message) {
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
 }
-
-// How a potential follows from the one that would send exactly the weight.
-struct Relaxation {
-  double rho = std::numeric_limits<double>::infinity();
-  double operator()(double exact, double epsilon) const {
-    return std::isinf(rho) ? exact : exact * (rho / (rho + epsilon));
-  }
-  // The price of the potential in the dual problem, per unit of weight.
-  double Dual(double potential) const {
-    if (std::isinf(rho)) return potential;
-    return -rho * std::expm1(-potential / rho);
-  }
-};
 
 // Chooses how far to step beyond the exact update of a balanced problem: successive
 // over-relaxation, with the rate that Young's relation infers from the errors seen so far.
@@ -86,11 +75,20 @@ class Solver {
         exact_(cost.n_columns()),
         columns_(cost.n_columns()),
         of_chunks_(pass_.n_chunks() * cost.n_columns()),
-        row_errors_(pass_.n_chunks()) {}
+        row_errors_(pass_.n_chunks()) {
+    if (is_partial()) {
+      source_.most = 0;
+      target_.most = 0;
+    }
+  }
 
-  void Start(std::span<const double> g) { std::ranges::copy(g, g_.begin()); }
+  void Start(std::span<const double> g) {
+    std::ranges::copy(g, g_.begin());
+    if (is_partial()) target_.most = std::ranges::max(g_);
+  }
+  bool is_partial() const { return options_.share < 1; }
   bool is_balanced() const {
-    return std::isinf(options_.source_rho) && std::isinf(options_.target_rho);
+    return std::isinf(options_.source_rho) && std::isinf(options_.target_rho) && !is_partial();
   }
 
   // One iteration: new f, and the g that follows from it in next_. Gives the marginal error of
@@ -103,27 +101,30 @@ class Solver {
       AddTile(tile, epsilon, overshoot, chunk);
     });
     SumChunks();
-    double error = 0;
     lost_.clear();
     for (std::size_t j = 0; j < m; ++j) {
       if (b_[j] == 0) continue;
       if (columns_[j] < kLeastPart * b_[j]) {
         lost_.push_back(j);
-        error += b_[j];
-        continue;
+      } else {
+        exact_[j] = g_[j] - epsilon * std::log(columns_[j] / b_[j]);
       }
-      exact_[j] = g_[j] - epsilon * std::log(columns_[j] / b_[j]);
-      error += SetNext(j, epsilon, overshoot);
     }
-    engine_.pool.ParallelEach(lost_.size(), [&](std::size_t i) {
-      const std::size_t j = lost_[i];
-      exact_[j] = ExactOfColumn(j, epsilon);
-      next_[j] = target_(exact_[j], epsilon);
-    });
+    engine_.pool.ParallelEach(
+        lost_.size(), [&](std::size_t i) { exact_[lost_[i]] = ExactOfColumn(lost_[i], epsilon); });
+    next_target_ = target_;
+    if (is_partial()) next_target_.most = PartialBound(exact_, b_, options_.share, epsilon);
+    double error = 0;
+    for (std::size_t j = 0; j < m; ++j) {
+      if (b_[j] > 0) error += SetNext(j, epsilon, overshoot);
+    }
     for (const double row_error : row_errors_) error += row_error;
     return error;
   }
-  void Advance() { std::swap(g_, next_); }
+  void Advance() {
+    std::swap(g_, next_);
+    target_ = next_target_;
+  }
 
   Transport Finish(double epsilon);
 
@@ -166,11 +167,12 @@ class Solver {
     });
   }
 
-  // Gives what the column contributes to the error.
+  // Gives what the column contributes to the error: how much more or less will arrive.
   double SetNext(std::size_t j, double epsilon, double overshoot) {
-    const double step = target_(exact_[j], epsilon);
-    next_[j] = overshoot == 1 ? step : g_[j] + overshoot * (step - g_[j]);
-    return columns_[j] * std::fabs(std::expm1((step - g_[j]) / epsilon));
+    const double step = next_target_(exact_[j], epsilon);
+    const bool is_lost = columns_[j] < kLeastPart * b_[j];
+    next_[j] = overshoot == 1 || is_lost ? step : g_[j] + overshoot * (step - g_[j]);
+    return std::fabs(b_[j] * std::exp((step - exact_[j]) / epsilon) - columns_[j]);
   }
 
   double ExactOfColumn(std::size_t j, double epsilon) const {
@@ -183,7 +185,7 @@ class Solver {
   std::vector<double> log_a_, log_b_;
   const SinkhornOptions& options_;
   PlanPass pass_;
-  Relaxation source_, target_;
+  Relaxation source_, target_, next_target_;
   std::vector<double> f_, g_, next_;
   std::vector<double> exact_;    // potentials with which columns receive their weights
   std::vector<double> columns_;  // the mass that arrives
@@ -219,7 +221,7 @@ Transport Solver::Finish(double epsilon) {
     result.mass += columns_[j];
     total_b += b_[j];
     if (b_[j] == 0) {
-      g_[j] = ExactOfColumn(j, epsilon);
+      g_[j] = target_(ExactOfColumn(j, epsilon), epsilon);
       continue;
     }
     result.cost += columns_[j] * (cost_.column_part()[j] + epsilon * static_cast<double>(h[j]));
@@ -230,6 +232,8 @@ Transport Solver::Finish(double epsilon) {
     if (a_[i] > 0) result.value += a_[i] * source_.Dual(f[i]);
   }
   result.value += epsilon * (total_a * total_b - result.mass);
+  // The bound is the price of the mass, and part of g.
+  if (is_partial()) result.value -= target_.most * (1 - options_.share);
   result.source = std::move(f);
   result.target = g_;
   result.epsilon = epsilon;
@@ -286,17 +290,27 @@ Result<std::vector<double>> CheckedWeights(std::string_view what, std::span<cons
 Result<double> CheckedEpsilon(const SinkhornOptions& options, const CostRows& cost) {
   const bool are_fine = options.epsilon >= 0 && std::isfinite(options.epsilon) &&
                         options.tolerance > 0 && options.scaling > 0 && options.scaling <= 1 &&
-                        options.source_rho > 0 && options.target_rho > 0 &&
-                        options.max_iterations > 0;
+                        options.source_rho > 0 && options.target_rho > 0 && options.share > 0 &&
+                        options.share <= 1 && options.max_iterations > 0;
   if (!are_fine) {
     return Invalid(
         "options out of range: epsilon >= 0, tolerance > 0, 0 < scaling <= 1, rho > 0, "
-        "max_iterations > 0");
+        "0 < share <= 1, max_iterations > 0");
+  }
+  if (options.share < 1 && !(std::isinf(options.source_rho) && std::isinf(options.target_rho))) {
+    return Invalid("a share of the mass and prices rho exclude each other");
   }
   if (options.epsilon > 0) return options.epsilon;
   const double mean = cost.EstimateScale().mean;
   if (!std::isfinite(mean)) return Invalid("costs that are not finite");
   return mean > 0 ? 0.05 * mean : 1.0;
+}
+
+Status CheckBalanced(const SinkhornOptions& options, std::string_view what) {
+  if (std::isinf(options.source_rho) && std::isinf(options.target_rho) && options.share == 1) {
+    return Ok();
+  }
+  return Invalid(std::string(what) + " needs a balanced problem: no rho, no share");
 }
 
 Result<Transport> SolveRows(const Engine& engine, const CostRows& cost, std::span<const double> a,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -28,6 +29,9 @@ std::vector<double> Logarithms(std::span<const double> x);
 
 /// Checks ranges. The epsilon to use: the given one, or 5 % of the mean cost.
 Result<double> CheckedEpsilon(const SinkhornOptions& options, const CostRows& cost);
+
+/// kInvalidArgument for relaxed problems: `what` needs all mass to arrive at the given weights.
+Status CheckBalanced(const SinkhornOptions& options, std::string_view what);
 
 /// Solves one problem. One iteration reads the costs once: when a row's log-sum-exp is known, the
 /// same exponentials, weighted, are summed for the columns.

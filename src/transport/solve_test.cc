@@ -220,6 +220,95 @@ TEST(SolveTest, UnbalancedSatisfiesItsOptimality) {
   EXPECT_NEAR(t->value, primal, 1e-4 * primal);
 }
 
+// The cost of sending a share exactly: what stays goes to a point that costs nothing, and nothing
+// goes between such points.
+double ExactPartialCost(const std::vector<double>& costs, std::vector<double> a,
+                        std::vector<double> b, double share) {
+  const std::size_t n = a.size() + 1, m = b.size() + 1;
+  std::vector<float> wide(n * m, 0.0f);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    wide[i / (m - 1) * m + i % (m - 1)] = static_cast<float>(costs[i]);
+  }
+  wide.back() = 1000;
+  a.push_back(1 - share);
+  b.push_back(1 - share);
+  const auto exact = SolveExact(Cost::Matrix(wide, n, m), a, b);
+  EXPECT_TRUE(exact.has_value());
+  return exact->cost * (2 - share);  // The solver scales the weights' sum, 2 - share, to 1.
+}
+
+TEST(SolveTest, PartialSendsItsShareWhereThatCostsLeast) {
+  constexpr std::size_t kDims = 2, kN = 25, kM = 30;
+  const auto x = Cloud(kN, kDims, 1), y = Cloud(kM, kDims, 2, 1);
+  const std::vector<double> a = RandomWeights(kN, 3);
+  std::vector<double> b = RandomWeights(kM, 4);
+  b[8] += b[7];
+  b[7] = 0;
+  const auto costs = SquaredDistances(x, y, kDims);
+  const auto between = Cost::Between({x, kDims}, {y, kDims}, Ground::kSquaredEuclidean);
+  for (const double share : {0.05, 0.3, 0.8}) {
+    SinkhornOptions options{.epsilon = 0.05, .tolerance = 1e-6, .max_iterations = 20000};
+    options.share = share;
+    const auto t = Solve(between, a, b, options);
+    ASSERT_TRUE(t.has_value());
+    EXPECT_TRUE(t->converged) << share;
+    EXPECT_NEAR(t->mass, share, 2e-5);
+    const auto plan = PlanOf(costs, a, b, *t);
+    const Marginals m = MarginalsOf(plan, kN, kM);
+    // The conditions of the optimum: a price is paid only where a weight is used up.
+    const double bound = std::ranges::max(t->target);
+    for (std::size_t i = 0; i < kN; ++i) {
+      EXPECT_LE(t->source[i], 0);
+      EXPECT_LE(m.rows[i], a[i] + 2e-5);
+      if (t->source[i] < -1e-3) {
+        EXPECT_NEAR(m.rows[i], a[i], 2e-5);
+      }
+    }
+    for (std::size_t j = 0; j < kM; ++j) {
+      EXPECT_LE(m.columns[j], b[j] + 2e-5);
+      if (b[j] > 0 && t->target[j] < bound - 1e-3) {
+        EXPECT_NEAR(m.columns[j], b[j], 2e-5);
+      }
+    }
+    double kl = 1, cost = 0;  // KL counts the masses of both.
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      cost += plan[i] * costs[i];
+      if (plan[i] > 0) kl += plan[i] * std::log(plan[i] / (a[i / kM] * b[i % kM])) - plan[i];
+    }
+    EXPECT_NEAR(t->cost, cost, 1e-4 * cost);
+    EXPECT_NEAR(t->value, cost + options.epsilon * kl, 1e-4 * (cost + 1));
+    // No plan of this share costs less, but for what the weights are missed by. What the entropy
+    // may add: sum of p log(p / ab) is between share log(share) and share log(1 / least weight).
+    const double exact = ExactPartialCost(costs, a, b, share);
+    EXPECT_GE(t->cost, exact - 2e-5 * (bound - std::ranges::min(t->source)));
+    EXPECT_LE(t->cost, exact + options.epsilon * share * (6 - std::log(share))) << share;
+  }
+}
+
+// Far targets receive less than f32 can tell, and are not waited for.
+TEST(SolveTest, PartialLeavesFarPointsAlone) {
+  const std::vector<float> x = {0, 1, 2, 3}, y = {0, 1, 200, 201};
+  SinkhornOptions options{.epsilon = 0.1, .tolerance = 1e-5, .max_iterations = 5000, .share = 0.4};
+  for (const double scaling : {0.25, 1.0}) {
+    options.scaling = scaling;
+    const auto t = Solve(Cost::Between({x, 1}, {y, 1}, Ground::kSquaredEuclidean), {}, {}, options);
+    ASSERT_TRUE(t.has_value());
+    EXPECT_TRUE(t->converged) << scaling;
+    EXPECT_NEAR(t->mass, 0.4, 1e-4);
+    EXPECT_LT(t->cost, 0.05);
+  }
+}
+
+TEST(SolveTest, UnbalancedLeavesFarPointsAlone) {
+  const std::vector<float> x = {0, 1, 2, 3}, y = {0, 1, 200, 201};
+  const SinkhornOptions options{
+      .epsilon = 0.1, .tolerance = 1e-5, .max_iterations = 5000, .source_rho = 1, .target_rho = 1};
+  const auto t = Solve(Cost::Between({x, 1}, {y, 1}, Ground::kSquaredEuclidean), {}, {}, options);
+  ASSERT_TRUE(t.has_value());
+  EXPECT_TRUE(t->converged);
+  EXPECT_LT(t->mass, 0.9);
+}
+
 TEST(SolveTest, ThePlanIsExtracted) {
   constexpr std::size_t kN = 30;
   std::vector<float> x(kN), y(kN);
@@ -276,6 +365,21 @@ TEST(SolveTest, WhatIsWrongIsRefused) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(code(Solve(cost, {}, {}, {.epsilon = -1})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code(Solve(Cost::Matrix(x, 2, 2), {}, {})), ErrorCode::kInvalidArgument);
+  for (const double share : {-0.5, 0.0, 1.5, std::nan("")}) {
+    EXPECT_EQ(code(Solve(cost, {}, {}, {.share = share})), ErrorCode::kInvalidArgument);
+  }
+  EXPECT_EQ(code(Solve(cost, {}, {}, {.target_rho = 1, .share = 0.5})),
+            ErrorCode::kInvalidArgument);
+  const SinkhornOptions partial{.share = 0.5};
+  const Points points{x, 1};
+  EXPECT_EQ(code(SinkhornDivergence(points, points, Ground::kSquaredEuclidean, partial)),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(SolveGromov(points, points, partial)), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(FixedSupportBarycentre(std::vector{cost}, std::vector<std::vector<double>>(1), {},
+                                        partial)),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(FreeSupportBarycentre(std::vector{points}, {}, x, 1, partial)),
+            ErrorCode::kInvalidArgument);
   std::stop_source stop;
   stop.request_stop();
   EXPECT_EQ(code(Solve(cost, {}, {}, {}, {.stop = stop.get_token()})), ErrorCode::kCancelled);
