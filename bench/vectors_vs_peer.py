@@ -1,13 +1,14 @@
-"""Cosine of pairs and exact top-10, beside NumPy and SimSIMD, in one run.
+"""Cosine of pairs, narrow pairs and exact top-10, beside NumPy, SimSIMD, NumKong and FAISS, in one run.
 
-Usage: python3 bench/vectors_vs_peer.py build/release/src/vectors/vectors_top_k_bench [--repetitions N]
-Needs numpy; simsimd is measured when it is installed. The engines take turns, so that a change of the
-machine's speed meets all of them; medians, with the fastest and the slowest in brackets.
+Usage: python3 bench/vectors_vs_peer.py build/release/src/vectors [--repetitions N] [--rows N]
+The folder is that of the built vectors_top_k_bench and vectors_encoded_vectors_bench. Needs numpy; simsimd, numkong and
+faiss are measured when they are installed. The engines take turns, so that a change of the machine's speed meets all of
+them; medians, with the fastest and the slowest in brackets.
 
-Pairs: 64 pairs a call, nanoseconds of processor time a pair (SimSIMD: one Python call for the 64,
-NumPy: three einsum calls). Top-10: 100,000 rows of 384 elements, milliseconds a query, by cosine and
-by dot product, with one thread (processor time) and with two (wall time). NumPy and SimSIMD compute
-all scores, then np.argpartition.
+Pairs: 64 pairs a call, nanoseconds of processor time a pair (SimSIMD and NumKong: one Python call for the 64, NumPy:
+three einsum calls). Top-10: rows of 384 elements, milliseconds a query, one query at a time and 32 at once, by cosine
+and by dot product, with one thread (processor time) and with two (wall time). NumPy, SimSIMD and NumKong compute all
+scores, then np.argpartition; FAISS has IndexFlatIP, which knows the dot product alone. `read`: the same rows added up.
 """
 import argparse
 import json
@@ -18,34 +19,47 @@ import sys
 import time
 
 DIMS = (384, 768, 1024)
-PAIRS = 64
-ROWS, COLS, K = 100_000, 384, 10
+PAIRS, QUERIES = 64, 32
+COLS, K = 384, 10
+NARROW = {"int8": "int8 pair", "binary": "binary pair"}
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("program", help="the built vectors_top_k_bench")
-    parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("folder", help="where vectors_top_k_bench was built")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=100_000, choices=(100_000, 1_000_000))
     parser.add_argument("--threads", type=int, help=argparse.SUPPRESS)  # of the inner run
     return parser.parse_args()
 
 
-def lattice_times(program):
-    """{(kind, size, threads): seconds} of one run of our benchmark."""
-    output = subprocess.run(
-        [program, "--benchmark_format=json", "--benchmark_min_time=0.1"],
-        check=True, capture_output=True, text=True).stdout
-    times = {}
+def benchmarks(program, pattern):
+    """[(name, {argument: value}, row)] of one run."""
+    output = subprocess.run([program, "--benchmark_format=json", "--benchmark_min_time=0.1",
+                             f"--benchmark_filter={pattern}"], check=True, capture_output=True, text=True).stdout
     for row in json.loads(output)["benchmarks"]:
-        name, *arguments = row["name"].split("/")
-        values = dict(a.split(":") for a in arguments if ":" in a)
-        if name == "BM_CosinePairs":
+        parts = row["name"].split("/")
+        yield parts, dict(a.split(":") for a in parts if ":" in a), row
+
+
+def lattice_times(folder, n_rows):
+    """{(kind, size, threads): seconds} of one run of our benchmarks."""
+    times, best = {}, {}
+    for parts, values, row in benchmarks(f"{folder}/vectors_top_k_bench", f"Pairs|rows:{n_rows}/|Read"):
+        if parts[0] == "BM_CosinePairs":
             times["pair", int(values["n"]), 1] = 1 / row["items_per_second"]
-        else:
-            kind = "top cosine" if values["metric"] == "0" else "top dot"
-            threads = int(values["threads"])
-            times[kind, COLS, threads] = row["cpu_time" if threads == 1 else "real_time"] * 1e-3
-    return times
+            continue
+        threads = int(values["threads"])
+        seconds = row["cpu_time" if threads == 1 else "real_time"] * 1e-3
+        if parts[0] == "BM_Read":
+            times["read", COLS, threads] = seconds * n_rows / int(values["rows"])
+            continue
+        n_queries = int(values["queries"])
+        kind = ("top cosine" if values["metric"] == "0" else "top dot") + (f" x{n_queries}" if n_queries > 1 else "")
+        times[kind, COLS, threads] = seconds / n_queries
+    for parts, values, row in benchmarks(f"{folder}/vectors_encoded_vectors_bench", "^(int8|binary)/"):
+        best.setdefault((NARROW[parts[0]], int(values["n"]), 1), row["cpu_time"] * 1e-9)  # the fastest row comes first
+    return times | best
 
 
 def seconds_of(call, threads):
@@ -59,84 +73,102 @@ def seconds_of(call, threads):
     return elapsed / n_calls
 
 
+def best_of(np, distances):
+    chosen = np.argpartition(distances, K, axis=1)[:, :K]
+    return np.take_along_axis(chosen, np.argsort(np.take_along_axis(distances, chosen, 1), axis=1), 1)
+
+
 def numpy_functions(np):
     def norms(m):
         return np.sqrt(np.einsum("ij,ij->i", m, m))
 
-    def pairs(a, b):
-        return np.einsum("ij,ij->i", a, b) / (norms(a) * norms(b))
-
-    def top(scores):
-        chosen = np.argpartition(-scores, K)[:K]
-        return chosen[np.argsort(-scores[chosen])]
-
     return {
-        "pair": pairs,
-        "top dot": lambda q, m, threads: top(m @ q),
-        "top cosine": lambda q, m, threads: top(m @ q / (norms(m) * np.sqrt(q @ q))),
+        "pair": lambda a, b: np.einsum("ij,ij->i", a, b) / (norms(a) * norms(b)),
+        "top dot": lambda q, m, threads: best_of(np, -(q @ m.T)),
+        "top cosine": lambda q, m, threads: best_of(np, -(q @ m.T) / (norms(m) * norms(q)[:, None])),
     }
 
 
-def simsimd_functions(np, simsimd):
+def simd_functions(np, library, cosine):
+    """Of SimSIMD and NumKong, whose functions have one form."""
     def top(q, m, metric, threads):
-        scores = np.asarray(simsimd.cdist(q[None], m, metric=metric, threads=threads))[0]
-        if metric == "dot":
-            scores = -scores
-        chosen = np.argpartition(scores, K)[:K]
-        return chosen[np.argsort(scores[chosen])]
+        scores = np.asarray(library.cdist(q, m, metric=metric, threads=threads)).reshape(len(q), -1)
+        return best_of(np, -scores if metric == "dot" else scores)
 
     return {
-        "pair": lambda a, b: simsimd.cosine(a, b),
+        "pair": getattr(library, cosine),
+        "int8 pair": library.dot,
+        "binary pair": lambda a, b: library.hamming(a, b, "bin8" if cosine == "cosine" else "uint1"),
         "top dot": lambda q, m, threads: top(q, m, "dot", threads),
-        "top cosine": lambda q, m, threads: top(q, m, "cosine", threads),
+        "top cosine": lambda q, m, threads: top(q, m, cosine, threads),
     }
 
 
-def peer_times(threads):
-    """[[engine, kind, size, threads, seconds]] of NumPy and SimSIMD in this process."""
-    import numpy as np
+def faiss_functions(faiss, matrix, threads):
+    faiss.omp_set_num_threads(threads)
+    index = faiss.IndexFlatIP(COLS)
+    index.add(matrix)
+    return {"top dot": lambda q, m, threads: index.search(q, K)[1]}
+
+
+def engines_of(np, matrix, threads):
     engines = {"numpy " + np.__version__: numpy_functions(np)}
-    try:
-        import simsimd
-        engines["simsimd " + simsimd.__version__] = simsimd_functions(np, simsimd)
-    except ImportError:
-        print("simsimd is not installed: not measured", file=sys.stderr)
+    for name, cosine in (("simsimd", "cosine"), ("numkong", "angular"), ("faiss", None)):
+        try:
+            library = __import__(name)
+        except ImportError:
+            print(name, "is not installed: not measured", file=sys.stderr)
+            continue
+        engines[f"{name} {library.__version__}"] = (
+            simd_functions(np, library, cosine) if cosine else faiss_functions(library, matrix, threads))
+    return engines
+
+
+def peer_times(threads, n_rows):
+    """[[engine, kind, size, threads, seconds]] of the peers in this process."""
+    import numpy as np
     rng = np.random.default_rng(7)
-    matrix = rng.uniform(-1, 1, (ROWS, COLS)).astype(np.float32)
-    query = rng.uniform(-1, 1, COLS).astype(np.float32)
+    matrix = rng.random((n_rows, COLS), dtype=np.float32) * 2 - 1
+    queries = rng.random((QUERIES, COLS), dtype=np.float32) * 2 - 1
     rows, found = [], {}
-    for engine, functions in engines.items():
-        for n in DIMS if threads == 1 else ():
-            a, b = rng.uniform(-1, 1, (2, PAIRS, n)).astype(np.float32)
-            rows.append([engine, "pair", n, 1, seconds_of(lambda: functions["pair"](a, b), 1) / PAIRS])
+    for engine, functions in engines_of(np, matrix, threads).items():
+        for kind in ("pair", "int8 pair", "binary pair") if threads == 1 else ():
+            for n in DIMS if kind in functions else ():
+                a, b = rng.uniform(-1, 1, (2, PAIRS, n)).astype(np.float32)
+                if kind == "int8 pair":
+                    a, b = ((x * 127).astype(np.int8) for x in (a, b))
+                elif kind == "binary pair":
+                    a, b = (np.packbits(x < 0, axis=1) for x in (a, b))
+                seconds = seconds_of(lambda: functions[kind](a, b), 1)
+                rows.append([engine, kind, n, 1, seconds / PAIRS])
         for kind in ("top cosine", "top dot"):
-            call = functions[kind]
-            chosen = call(query, matrix, threads).tolist()
-            assert found.setdefault(kind, chosen) == chosen, f"{engine}: another {kind}"
-            rows.append([engine, kind, COLS, threads,
-                         seconds_of(lambda: call(query, matrix, threads), threads)])
+            for q in (queries[:1], queries) if kind in functions else ():
+                chosen = functions[kind](q, matrix, threads).tolist()
+                assert found.setdefault((kind, len(q)), chosen) == chosen, f"{engine}: another {kind}"
+                seconds = seconds_of(lambda: functions[kind](q, matrix, threads), threads)
+                rows.append([engine, kind + (f" x{len(q)}" if len(q) > 1 else ""), COLS, threads, seconds / len(q)])
     return rows
 
 
 def main():
     arguments = parse_arguments()
     if arguments.threads:
-        print(json.dumps(peer_times(arguments.threads)))
+        print(json.dumps(peer_times(arguments.threads, arguments.rows)))
         return
     samples = {}
     for _ in range(arguments.repetitions):
-        for (kind, size, threads), seconds in lattice_times(arguments.program).items():
+        for (kind, size, threads), seconds in lattice_times(arguments.folder, arguments.rows).items():
             samples.setdefault((kind, size, threads, "lattice"), []).append(seconds)
         for threads in (1, 2):
             limit = dict(os.environ, OPENBLAS_NUM_THREADS=str(threads), OMP_NUM_THREADS=str(threads))
-            inner = [sys.executable, __file__, arguments.program, "--threads", str(threads)]
+            inner = [sys.executable, __file__, arguments.folder, "--threads", str(threads), "--rows", str(arguments.rows)]
             output = subprocess.run(inner, check=True, stdout=subprocess.PIPE, text=True, env=limit)
             for engine, kind, size, n_threads, seconds in json.loads(output.stdout):
                 samples.setdefault((kind, size, n_threads, engine), []).append(seconds)
     for (kind, size, threads, engine), seconds in sorted(samples.items()):
-        factor, unit = (1e9, "ns") if kind == "pair" else (1e3, "ms")
+        factor, unit = (1e9, "ns") if "pair" in kind else (1e3, "ms")
         low, middle, high = (factor * f(seconds) for f in (min, statistics.median, max))
-        print(f"{kind:10} {size:5} dims {threads} thread(s)  {engine:16} "
+        print(f"{kind:14} {size:5} dims {threads} thread(s)  {engine:16} "
               f"{middle:9.2f} {unit} [{low:.2f}, {high:.2f}]")
 
 
