@@ -1,6 +1,9 @@
 #include "grammar/emptiness.h"
 
+#include <queue>
 #include <string>
+#include <unordered_set>
+#include <utility>
 
 namespace lattice::grammar {
 
@@ -12,9 +15,9 @@ std::vector<std::uint8_t> ClassBytes(const ExprPool& pool) {
   return bytes;
 }
 
-bool Emptiness::IsKnown(ExprId e, bool& matches) const {
-  const ExprPool::Node& n = pool_.node(e);
-  if (n.nullable || !n.has_logic) {
+bool Emptiness::IsKnown(const ExprPool& pool, ExprId e, bool& matches) const {
+  const ExprPool::Node& n = pool.node(e);
+  if (n.is_sure || !n.has_logic) {
     matches = e != kEmptySet;
     return true;
   }
@@ -24,30 +27,44 @@ bool Emptiness::IsKnown(ExprId e, bool& matches) const {
   return true;
 }
 
-Result<bool> Emptiness::MatchesSomething(ExprId root) {
+Result<bool> Emptiness::MatchesSomething(ExprPool& pool, ExprId root) {
   bool matches = false;
-  if (IsKnown(root, matches)) return matches;
-  // A search for any state that is known to match; each state's finder is kept, as all of those
-  // match then too.
+  if (IsKnown(pool, root, matches)) return matches;
+  // A search for any state that is known to match, those with the shortest way to an end first:
+  // nearly always straight to it. Each state's finder is kept, as all of those match then too.
   struct Seen {
     ExprId e;
     std::size_t parent;
+    std::size_t n_classes;  // bytes that it was followed by
   };
-  const std::vector<std::uint8_t> bytes = ClassBytes(pool_);
-  std::vector<Seen> seen{{root, 0}};
-  std::unordered_map<ExprId, bool> queued{{root, true}};
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    for (const std::uint8_t byte : bytes) {
-      const ExprId next = pool_.Derivative(seen[i].e, byte);
-      if (pool_.exhausted()) return pool_.exhaustion();
-      if (IsKnown(next, matches)) {
+  const std::vector<std::uint8_t> bytes = ClassBytes(pool);
+  std::vector<Seen> seen;
+  std::unordered_set<ExprId> queued{root};
+  std::priority_queue<std::pair<int, std::size_t>> open;  // nearest, then newest
+  const auto nearness = [&](ExprId e) { return -int{pool.node(e).shortest}; };
+  open.emplace(nearness(root), 0);
+  seen.push_back({root, 0, 0});
+  while (!open.empty()) {
+    const std::size_t i = open.top().second;
+    const ExprId e = seen[i].e;
+    open.pop();
+    while (seen[i].n_classes < bytes.size()) {
+      const ExprId next = pool.Derivative(e, bytes[seen[i].n_classes++]);
+      if (pool.exhausted()) return pool.exhaustion();
+      if (IsKnown(pool, next, matches)) {
         if (!matches) continue;
         for (std::size_t at = i;; at = seen[at].parent) {
           known_[seen[at].e] = true;
           if (at == 0) return true;
         }
       }
-      if (queued.emplace(next, true).second) seen.push_back({next, i});
+      if (!queued.insert(next).second) continue;
+      open.emplace(nearness(next), seen.size());
+      seen.push_back({next, i, 0});
+      if (nearness(next) > nearness(e)) {  // The other bytes when this leads nowhere.
+        open.emplace(nearness(e), i);
+        break;
+      }
     }
     if (seen.size() > max_states_) {
       return Error{ErrorCode::kResourceExhausted,

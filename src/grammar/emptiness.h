@@ -15,19 +15,18 @@ namespace lattice::grammar {
 std::vector<std::uint8_t> ClassBytes(const ExprPool& pool);
 
 /// Tells expressions that match some text from those that match none, which And and Not can hide.
-/// Remembers what it found. The pool outlives it.
+/// Remembers what it found, of one and the same pool.
 class Emptiness {
  public:
   /// max_states  how many states one question may visit.
-  Emptiness(ExprPool& pool, std::size_t max_states) : pool_(pool), max_states_(max_states) {}
+  explicit Emptiness(std::size_t max_states) : max_states_(max_states) {}
 
   /// kResourceExhausted when that takes too many states to tell.
-  Result<bool> MatchesSomething(ExprId e);
+  Result<bool> MatchesSomething(ExprPool& pool, ExprId e);
 
  private:
-  bool IsKnown(ExprId e, bool& matches) const;
+  bool IsKnown(const ExprPool& pool, ExprId e, bool& matches) const;
 
-  ExprPool& pool_;
   std::size_t max_states_;
   std::unordered_map<ExprId, bool> known_;
 };

@@ -37,15 +37,24 @@ std::uint64_t HashOf(const Node& node, std::span<const ExprId> children,
 // How deep common beginnings are joined; longer ones stay apart.
 constexpr int kMaxJoinDepth = 200;
 
-std::uint32_t Less(std::uint32_t count) {
-  return count == kUnbounded || count == 0 ? count : count - 1;
-}
-
 std::uint32_t TimesOrMore(std::uint32_t a, std::uint32_t b) {
   if (a == 0 || b == 0) return 0;
   if (a == kUnbounded || b == kUnbounded) return kUnbounded;
   const std::uint64_t product = std::uint64_t{a} * b;
   return product >= kUnbounded ? kUnbounded : static_cast<std::uint32_t>(product);
+}
+
+constexpr std::uint16_t kMany = ExprPool::kManyBytes;
+
+std::uint16_t Plus(std::uint16_t a, std::uint16_t b) {
+  return static_cast<std::uint16_t>(std::min<unsigned>(kMany, unsigned{a} + b));
+}
+
+std::uint16_t Times(std::uint16_t length, std::uint32_t count) {
+  const std::uint64_t product = std::uint64_t{length} * count;
+  return length != 0 && count == kUnbounded
+             ? kMany
+             : static_cast<std::uint16_t>(std::min<std::uint64_t>(kMany, product));
 }
 
 }  // namespace
@@ -54,14 +63,17 @@ ExprPool::ExprPool(std::size_t max_nodes, std::size_t max_depth)
     : max_nodes_(max_nodes), max_depth_(max_depth) {
   nodes_.resize(2);
   hashes_.resize(2);
-  nodes_[kEmptyText] = {.kind = ExprKind::kNil, .nullable = true};
+  nodes_[kEmptySet].shortest = kMany;
+  nodes_[kEmptyText] = {.kind = ExprKind::kNil, .nullable = true, .is_sure = true};
   Rehash(64);
-  const ExprId any = Intern({.kind = ExprKind::kNot, .nullable = true, .a = kEmptySet}, {}, {});
+  const ExprId any = Intern(
+      {.kind = ExprKind::kNot, .nullable = true, .is_sure = true, .longest = kMany, .a = kEmptySet},
+      {}, {});
   LATTICE_CHECK(any == kAnyBytes);
 }
 
 Error ExprPool::exhaustion() const {
-  if (out_of_work_) {
+  if (work_.ran_out()) {
     return {ErrorCode::kResourceExhausted,
             "the expressions take too much work: simpler patterns, smaller counts or fewer "
             "conditions on one text help"};
@@ -97,14 +109,14 @@ void ExprPool::Rehash(std::size_t n_slots) {
 }
 
 ExprId ExprPool::Intern(Node node, std::span<const ExprId> kids, std::span<const Edge> out) {
-  if (!Spend(2 + (kids.size() + out.size()) / 4)) return kEmptySet;
+  if (!work_.Spend(2 + (kids.size() + out.size()) / 4)) return kEmptySet;
   const std::uint64_t hash = HashOf(node, kids, out);
   std::size_t at = hash & (slots_.size() - 1);
   for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
     if (hashes_[slots_[at]] == hash && Same(slots_[at], node, kids, out)) return slots_[at];
   }
   if (nodes_.size() >= max_nodes_ || node.depth > max_depth_) {
-    exhausted_ = true;
+    is_full_ = true;
     return kEmptySet;
   }
   if (!kids.empty()) {
@@ -143,18 +155,18 @@ ExprId ExprPool::Bytes(std::vector<Edge> out) {
     }
   }
   out.resize(n);
-  std::uint16_t depth = 0;
-  bool logic = false, counter = false;
+  Node node{.kind = ExprKind::kBytes, .shortest = kMany};
   for (const Edge& e : out) {
-    depth = std::max(depth, nodes_[e.target].depth);
-    logic = logic || nodes_[e.target].has_logic;
-    counter = counter || nodes_[e.target].has_counter;
+    const Node& then = nodes_[e.target];
+    node.depth = std::max(node.depth, then.depth);
+    node.has_logic = node.has_logic || then.has_logic;
+    node.has_counter = node.has_counter || then.has_counter;
+    node.is_sure = node.is_sure || then.is_sure;
+    node.shortest = std::min(node.shortest, Plus(then.shortest, 1));
+    node.longest = std::max(node.longest, Plus(then.longest, 1));
   }
-  return Intern({.kind = ExprKind::kBytes,
-                 .has_logic = logic,
-                 .has_counter = counter,
-                 .depth = static_cast<std::uint16_t>(depth + 1)},
-                {}, out);
+  ++node.depth;
+  return Intern(node, {}, out);
 }
 
 ExprId ExprPool::Chars(const CharSet& set) {
@@ -190,7 +202,10 @@ ExprId ExprPool::Concat(ExprId a, ExprId b) {
                 .nullable = x.nullable && y.nullable,
                 .has_logic = x.has_logic || y.has_logic,
                 .has_counter = x.has_counter || y.has_counter,
+                .is_sure = x.is_sure && y.is_sure,
                 .depth = depth,
+                .shortest = Plus(x.shortest, y.shortest),
+                .longest = Plus(x.longest, y.longest),
                 .a = first,
                 .b = b},
                {}, {});
@@ -203,7 +218,7 @@ ExprId ExprPool::Or(std::vector<ExprId> choices) { return Join(std::move(choices
 ExprId ExprPool::And(std::vector<ExprId> all) { return Join(std::move(all), false); }
 
 ExprId ExprPool::Join(std::vector<ExprId> parts, bool is_or) {
-  if (!Spend(2 + parts.size())) return kEmptySet;
+  if (!work_.Spend(2 + parts.size())) return kEmptySet;
   const ExprKind kind = is_or ? ExprKind::kOr : ExprKind::kAnd;
   const ExprId neutral = is_or ? kEmptySet : kAnyBytes;
   const ExprId absorbing = is_or ? kAnyBytes : kEmptySet;
@@ -230,8 +245,14 @@ ExprId ExprPool::Join(std::vector<ExprId> parts, bool is_or) {
   if (flat.empty()) return neutral;
   if (flat.size() == 1) return flat[0];
   Node node{.kind = kind, .nullable = !is_or, .has_logic = !is_or};
+  node.shortest = is_or ? kMany : std::uint16_t{0};
+  node.longest = is_or ? std::uint16_t{0} : kMany;
   for (const ExprId e : flat) {
     const Node& n = nodes_[e];
+    node.is_sure = node.is_sure || (is_or && n.is_sure);
+    node.shortest =
+        is_or ? std::min(node.shortest, n.shortest) : std::max(node.shortest, n.shortest);
+    node.longest = is_or ? std::max(node.longest, n.longest) : std::min(node.longest, n.longest);
     node.nullable = is_or ? node.nullable || n.nullable : node.nullable && n.nullable;
     node.has_logic = node.has_logic || n.has_logic;
     node.has_counter = node.has_counter || n.has_counter;
@@ -242,6 +263,8 @@ ExprId ExprPool::Join(std::vector<ExprId> parts, bool is_or) {
                                                                                         : kEmptySet;
     }
   }
+  if (!is_or && node.shortest > node.longest) return kEmptySet;
+  node.is_sure = node.is_sure || node.nullable;
   ++node.depth;
   return Intern(node, flat, {});
 }
@@ -340,11 +363,15 @@ ExprId ExprPool::MergeBytes(ExprId a, ExprId b, bool is_or) {
 
 ExprId ExprPool::Not(ExprId e) {
   if (nodes_[e].kind == ExprKind::kNot) return nodes_[e].a;
+  const Node inner = nodes_[e];
   return Intern({.kind = ExprKind::kNot,
-                 .nullable = !nodes_[e].nullable,
+                 .nullable = !inner.nullable,
                  .has_logic = true,
-                 .has_counter = nodes_[e].has_counter,
-                 .depth = static_cast<std::uint16_t>(nodes_[e].depth + 1),
+                 .has_counter = inner.has_counter,
+                 .is_sure = !inner.nullable || inner.longest != kMany,
+                 .depth = static_cast<std::uint16_t>(inner.depth + 1),
+                 .shortest = static_cast<std::uint16_t>(inner.nullable ? 1 : 0),
+                 .longest = kMany,
                  .a = e},
                 {}, {});
 }
@@ -365,92 +392,15 @@ ExprId ExprPool::Repeat(ExprId e, std::uint32_t min, std::uint32_t max) {
                  .nullable = min == 0,
                  .has_logic = inner.has_logic,
                  .has_counter = inner.has_counter || min > 1 || max != kUnbounded,
+                 .is_sure = min == 0 || inner.is_sure,
                  .depth = static_cast<std::uint16_t>(inner.depth + 1),
+                 .shortest = Times(inner.shortest, min),
+                 .longest = Times(inner.longest, max),
                  .a = e,
                  .b = 0,
                  .min = min,
                  .max = max},
                 {}, {});
-}
-
-ExprId ExprPool::Derivative(ExprId e, std::uint8_t byte) {
-  if (!Spend(1)) return kEmptySet;
-  if (nodes_[e].kind != ExprKind::kConcat) return DeriveNoConcat(e, byte);
-  std::vector<ExprId> choices;
-  while (nodes_[e].kind == ExprKind::kConcat) {
-    const ExprId first = nodes_[e].a;
-    const ExprId rest = nodes_[e].b;
-    choices.push_back(Concat(DeriveNoConcat(first, byte), rest));
-    if (!nodes_[first].nullable) return choices.size() == 1 ? choices[0] : Or(std::move(choices));
-    e = rest;
-  }
-  choices.push_back(DeriveNoConcat(e, byte));
-  return Or(std::move(choices));
-}
-
-ExprId ExprPool::DeriveNoConcat(ExprId e, std::uint8_t byte) {
-  const Node n = nodes_[e];
-  switch (n.kind) {
-    case ExprKind::kNoText:
-    case ExprKind::kNil:
-      return kEmptySet;
-    case ExprKind::kBytes: {
-      const auto out = edges(e);
-      const auto after = std::ranges::upper_bound(out, byte, {}, &Edge::first);
-      if (after == out.begin() || std::prev(after)->last < byte) return kEmptySet;
-      return std::prev(after)->target;
-    }
-    case ExprKind::kConcat:
-      return Derivative(e, byte);
-    case ExprKind::kOr:
-    case ExprKind::kAnd: {
-      const ExprId dead = n.kind == ExprKind::kOr ? kAnyBytes : kEmptySet;
-      std::vector<ExprId> parts;
-      for (std::uint32_t i = 0; i < n.b; ++i) {
-        const ExprId d = Derivative(children_[n.a + i], byte);
-        if (d == dead) return dead;
-        if (d != kEmptySet) parts.push_back(d);
-      }
-      return Join(std::move(parts), n.kind == ExprKind::kOr);
-    }
-    case ExprKind::kNot:
-      return Not(Derivative(n.a, byte));
-    case ExprKind::kRepeat: {
-      const ExprId first = Derivative(n.a, byte);
-      if (first == kEmptySet) return kEmptySet;
-      return Concat(first, Repeat(n.a, Less(n.min), Less(n.max)));
-    }
-  }
-  return kEmptySet;
-}
-
-ExprId ExprPool::Clamp(ExprId e, std::uint32_t n_bytes) {
-  if (!Spend(1)) return kEmptySet;
-  const Node n = nodes_[e];
-  if (!n.has_counter || (n.has_logic && n.kind != ExprKind::kConcat)) return e;
-  switch (n.kind) {
-    case ExprKind::kConcat: {
-      std::vector<ExprId> spine;
-      ExprId rest = e;
-      for (; nodes_[rest].kind == ExprKind::kConcat; rest = nodes_[rest].b) {
-        spine.push_back(Clamp(nodes_[rest].a, n_bytes));
-      }
-      rest = Clamp(rest, n_bytes);
-      for (std::size_t i = spine.size(); i-- > 0;) rest = Concat(spine[i], rest);
-      return rest;
-    }
-    case ExprKind::kOr: {
-      std::vector<ExprId> parts(children(e).begin(), children(e).end());
-      for (ExprId& part : parts) part = Clamp(part, n_bytes);
-      return Or(std::move(parts));
-    }
-    case ExprKind::kRepeat:
-      // Each turn takes a byte at least.
-      return Repeat(Clamp(n.a, n_bytes), std::min(n.min, n_bytes + 1),
-                    n.max > n_bytes ? kUnbounded : n.max);
-    default:
-      return e;
-  }
 }
 
 std::string ExprPool::Key(ExprId root, std::size_t max_size) const {

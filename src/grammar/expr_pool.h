@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "grammar/char_set.h"
+#include "grammar/work_budget.h"
 #include "lattice/result.h"
 
 namespace lattice::grammar {
@@ -36,8 +37,7 @@ enum class ExprKind : std::uint8_t {
 /// equal ids, with their derivatives: Derivative(e, b) matches what may follow b in the texts of e.
 /// A lazily built DFA has expressions as its states.
 ///
-/// Past the limits, makers answer kEmptySet and the pool says `exhausted`. Work is counted in steps
-/// of some 50 ns, so that what is refused does not depend on the machine. Source  Brzozowski 1964,
+/// Past the limits, makers answer kEmptySet and the pool says `exhausted`. Source  Brzozowski 1964,
 /// "Derivatives of regular expressions"; counters stay numbers.
 class ExprPool {
  public:
@@ -52,13 +52,19 @@ class ExprPool {
     bool nullable = false;     ///< Matches the empty text.
     bool has_logic = false;    ///< An And or Not within: may be empty without looking so.
     bool has_counter = false;  ///< A repetition with a bound within.
+    bool is_sure = false;      ///< Matches something, as its parts show.
     std::uint16_t depth = 0;
+    /// No text is shorter, and none longer; kManyBytes for more than can be said.
+    std::uint16_t shortest = 0;
+    std::uint16_t longest = 0;
     std::uint32_t a = 0;  ///< First child; or the first of the children or edges.
     std::uint32_t b = 0;  ///< Second child; or the number of children or edges.
     std::uint32_t min = 0;
     std::uint32_t max = 0;
     friend bool operator==(const Node&, const Node&) = default;
   };
+
+  static constexpr std::uint16_t kManyBytes = UINT16_MAX;
 
   ExprPool(std::size_t max_nodes, std::size_t max_depth);
 
@@ -89,25 +95,12 @@ class ExprPool {
   bool nullable(ExprId e) const { return nodes_[e].nullable; }
   std::size_t size() const { return nodes_.size(); }
   std::size_t n_bytes() const;
-  bool exhausted() const { return exhausted_; }
+  bool exhausted() const { return is_full_ || work_.ran_out(); }
   /// Why, when exhausted.
   Error exhaustion() const;
 
-  /// Takes n steps from the work that is left; false when there are not so many.
-  bool Spend(std::uint64_t n_steps) {
-    if (n_steps <= work_left_) {
-      work_left_ -= n_steps;
-      return true;
-    }
-    exhausted_ = out_of_work_ = true;
-    work_left_ = 0;
-    return false;
-  }
-  /// Adds steps, to at most `most` of them.
-  void AddWork(std::uint64_t n_steps, std::uint64_t most) {
-    work_left_ = std::min(most, work_left_ + std::min(most, n_steps));
-  }
-  void SetWork(std::uint64_t n_steps) { work_left_ = n_steps; }
+  /// Of all that is made here; others spend from it, too.
+  WorkBudget& work() { return work_; }
   void SetLimits(std::size_t max_nodes, std::size_t max_depth) {
     max_nodes_ = max_nodes;
     max_depth_ = max_depth;
@@ -136,9 +129,8 @@ class ExprPool {
   std::vector<ExprId> slots_;  // open addressing, a power of two; 0 = free (kEmptySet is not in it)
   std::size_t max_nodes_;
   std::size_t max_depth_;
-  bool exhausted_ = false;
-  bool out_of_work_ = false;
-  std::uint64_t work_left_ = UINT64_MAX;
+  bool is_full_ = false;
+  WorkBudget work_;
   int join_depth_ = 0;
   std::array<bool, 256> boundaries_{};
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "grammar/char_set.h"
+#include "grammar/emptiness.h"
 #include "grammar/expr_pool.h"
 #include "lattice/result.h"
 
@@ -186,6 +187,7 @@ class GrammarBuilder {
 
   GrammarLimits limits_;
   ExprPool pool_;
+  Emptiness emptiness_;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> children_;
   std::vector<std::string> names_;

@@ -1,6 +1,5 @@
 #include <string>
 
-#include "grammar/emptiness.h"
 #include "grammar/grammar.h"
 #include "grammar/rule_compiler.h"
 
@@ -15,8 +14,10 @@ Error TooMuch(std::string_view what, std::size_t limit) {
 }  // namespace
 
 GrammarBuilder::GrammarBuilder(const GrammarLimits& limits)
-    : limits_(limits), pool_(limits.max_expressions, limits.max_expression_depth) {
-  pool_.SetWork(limits.max_work);
+    : limits_(limits),
+      pool_(limits.max_expressions, limits.max_expression_depth),
+      emptiness_(limits.max_states_to_decide) {
+  pool_.work().Set(limits.max_work);
 }
 
 Expr GrammarBuilder::Made(ExprId id) {
@@ -62,7 +63,7 @@ Expr GrammarBuilder::Repeat(Expr e, std::uint32_t min, std::uint32_t max) {
 }
 
 Result<bool> GrammarBuilder::MatchesSomething(Expr e) {
-  return Emptiness(pool_, limits_.max_states_to_decide).MatchesSomething(e.id);
+  return emptiness_.MatchesSomething(pool_, e.id);
 }
 
 bool GrammarBuilder::Matches(Expr e, std::string_view bytes) {

@@ -8,12 +8,12 @@ namespace lattice::grammar {
 Lexer::Lexer(const ExprPool& pool, const LexerLimits& limits)
     : pool_(pool),
       limits_(limits),
-      emptiness_(pool_, limits.max_states_to_decide),
+      emptiness_(limits.max_states_to_decide),
       class_bytes_(ClassBytes(pool_)),
       n_classes_(class_bytes_.size()) {
   // Derivatives nest a little deeper than what they are of.
   pool_.SetLimits(limits.max_expressions, pool_.max_depth() * 4);
-  pool_.SetWork(limits.max_work);
+  pool_.work().Set(limits.max_work);
   for (std::size_t c = 0; c < n_classes_; ++c) {
     const std::size_t end = c + 1 < n_classes_ ? class_bytes_[c + 1] : 256;
     for (std::size_t byte = class_bytes_[c]; byte < end; ++byte) {
@@ -33,7 +33,7 @@ LexState Lexer::StateOf(ExprId e) {
   if (pool_.exhausted()) Fail(pool_.exhaustion());
   if (const auto known = states_.find(e); known != states_.end()) return known->second;
   if (pool_.node(e).has_logic) {
-    auto matches = emptiness_.MatchesSomething(e);
+    auto matches = emptiness_.MatchesSomething(pool_, e);
     if (!matches) Fail(std::move(matches).error());
     if (error_ || !*matches) {
       states_.emplace(e, kDead);

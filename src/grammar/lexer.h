@@ -39,10 +39,10 @@ class Lexer {
   Lexer& operator=(const Lexer&) = delete;
 
   /// Before more is asked of it; see LexerLimits.
-  void AddWork(std::uint64_t n_steps) { pool_.AddWork(n_steps, limits_.max_work); }
+  void AddWork(std::uint64_t n_steps) { pool_.work().Add(n_steps, limits_.max_work); }
   /// Work that others do with its states.
   void Spend(std::uint64_t n_steps) {
-    if (!pool_.Spend(n_steps)) Fail(pool_.exhaustion());
+    if (!pool_.work().Spend(n_steps)) Fail(pool_.exhaustion());
   }
 
   /// kDead when the expression matches nothing.

@@ -51,7 +51,7 @@ class Meeting {
       const auto [x, y] = todo[i];
       for (unsigned byte = 0; byte < 256; ++byte) {
         if (byte != 0 && !pool_.boundaries()[byte]) continue;
-        if (!pool_.Spend(4)) return false;
+        if (!pool_.work().Spend(4)) return false;
         const Pair next{pool_.Derivative(x, static_cast<std::uint8_t>(byte)),
                         pool_.Derivative(y, static_cast<std::uint8_t>(byte))};
         const bool x_ends = pool_.nullable(next.first), y_ends = pool_.nullable(next.second);

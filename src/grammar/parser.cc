@@ -27,10 +27,12 @@ Parser::Parser(std::shared_ptr<const Grammar> grammar, const ParserLimits& limit
   seen_.Clear();
   for (const std::uint32_t step : grammar_->rules()[0].starts) Add({step, 0, kNobody});
   bool complete = grammar_->rules()[0].nullable;
-  const std::vector<std::uint32_t> core = Core(complete);
-  const auto [set, is_new] = sets_.Intern(core);
-  state_of_set_.push_back(states_.Intern(Begin(complete)).id);
-  start_ = state_of_set_[set];
+  uses_.resize(grammar_->rules().size());
+  Core(complete);
+  sets_.Intern(words_);
+  Begin(complete);
+  start_ = states_.Intern(words_).id;
+  state_of_set_.push_back(start_);
 }
 
 std::size_t Parser::n_bytes() const {
@@ -89,7 +91,7 @@ void Parser::Advance(const Item& item) {
 }
 
 // Follows the ends of rules among items_; what is left is the core.
-std::vector<std::uint32_t> Parser::Core(bool& complete) {
+void Parser::Core(bool& complete) {
   core_.clear();
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const Item item = items_[i];
@@ -100,7 +102,7 @@ std::vector<std::uint32_t> Parser::Core(bool& complete) {
     } else if (item.waiter == kNobody) {
       complete = true;
     } else {
-      const std::vector<Item> waiters = waiting_[item.waiter];
+      const std::vector<Item>& waiters = waiting_[item.waiter];
       lexer_.Spend(waiters.size() / 4);
       for (const Item& waiting : waiters) Advance(waiting);
     }
@@ -109,58 +111,62 @@ std::vector<std::uint32_t> Parser::Core(bool& complete) {
     if (error()) break;
   }
   std::ranges::sort(core_);
-  std::vector<std::uint32_t> words{complete ? 1u : 0u};
-  for (const Item& item : core_) PutItem(item, words);
-  return words;
+  words_.assign(1, complete ? 1u : 0u);
+  for (const Item& item : core_) PutItem(item, words_);
 }
 
-State Parser::Close(std::vector<std::uint32_t>& kernel) {
-  const auto [id, is_new] = kernels_.Intern(kernel);
+// The place after the items of kernel_.
+State Parser::Close() {
+  const auto [id, is_new] = kernels_.Intern(kernel_);
   if (!is_new) return state_of_kernel_[id];
   items_.clear();
   seen_.Clear();
-  for (std::size_t i = 0; i < kernel.size(); i += 3) {
-    Advance({kernel[i], kernel[i + 1], kernel[i + 2]});
+  for (std::size_t i = 0; i < kernel_.size(); i += 3) {
+    Advance({kernel_[i], kernel_[i + 1], kernel_[i + 2]});
   }
   bool complete = false;
-  const std::vector<std::uint32_t> core = Core(complete);
-  const auto set = sets_.Intern(core);
+  Core(complete);
+  const auto set = sets_.Intern(words_);
   if (set.is_new) {
-    const std::vector<std::uint32_t> words = Begin(complete);
-    state_of_set_.push_back(states_.Intern(words).id);
+    Begin(complete);
+    state_of_set_.push_back(states_.Intern(words_).id);
   }
   state_of_kernel_.push_back(state_of_set_[set.id]);
   return state_of_kernel_.back();
 }
 
-// Adds the items of all rules that core_ and they themselves use, and who uses them to uses_.
-void Parser::BeginRules(std::vector<Begun>& begun) {
-  for (std::uint32_t i = 0; i < core_.size(); ++i) begun.push_back({core_[i].step, i, 0});
-  for (std::uint32_t i = 0; i < begun.size(); ++i) {
+// What core_ and the rules that it and they themselves use begin with, and who uses them.
+void Parser::BeginRules() {
+  for (const std::uint32_t rule : used_) uses_[rule] = {};
+  used_.clear();
+  begun_.clear();
+  for (std::uint32_t i = 0; i < core_.size(); ++i) begun_.push_back({core_[i].step, i, 0});
+  for (std::uint32_t i = 0; i < begun_.size(); ++i) {
     lexer_.Spend(1);
-    const Grammar::Step& step = grammar_->steps()[begun[i].step];
+    const Grammar::Step& step = grammar_->steps()[begun_[i].step];
     if (step.kind != Kind::kRule) continue;
     RuleUse& use = uses_[step.target];
-    use.begun.push_back(i);
-    if (use.begun.size() > 1) continue;
+    if (++use.n_users > 1) continue;
+    use.first_user = i;
+    used_.push_back(step.target);
     for (std::uint32_t start : grammar_->rules()[step.target].starts) {
       // Past what may be empty; the end of an empty rule was seen to where it is used.
       for (;; ++start) {
         const Grammar::Step& first = grammar_->steps()[start];
         if (first.kind == Kind::kEnd) break;
-        begun.push_back({start, kNoCore, step.target});
+        begun_.push_back({start, kNoCore, step.target});
         if (!first.nullable || IsRepeat(start)) break;
       }
     }
-    CheckLimits(begun.size());
+    CheckLimits(begun_.size());
     if (error()) return;
   }
 }
 
 // Who waits for a rule that begins at this set. With one user at whose end nothing follows, it is
 // the one who waits for that user.
-std::uint32_t Parser::WaiterOf(std::uint32_t rule, const std::vector<Begun>& begun) {
-  std::vector<std::uint32_t> chain;
+std::uint32_t Parser::WaiterOf(std::uint32_t rule) {
+  chain_.clear();
   std::uint32_t waiter = kNoWaiter;
   while (waiter == kNoWaiter) {
     RuleUse& use = uses_[rule];
@@ -168,9 +174,9 @@ std::uint32_t Parser::WaiterOf(std::uint32_t rule, const std::vector<Begun>& beg
       waiter = use.waiter;
       break;
     }
-    chain.push_back(rule);
-    const Begun& user = begun[use.begun[0]];
-    if (use.begun.size() > 1 || !IsTail(user.step)) {
+    chain_.push_back(rule);
+    const Begun& user = begun_[use.first_user];
+    if (use.n_users > 1 || !IsTail(user.step)) {
       waiter = static_cast<std::uint32_t>(waiting_.size());
       waiting_.emplace_back();
       use.owns = true;
@@ -180,44 +186,51 @@ std::uint32_t Parser::WaiterOf(std::uint32_t rule, const std::vector<Begun>& beg
       rule = user.rule;
     }
   }
-  for (const std::uint32_t r : chain) uses_[r].waiter = waiter;
+  for (const std::uint32_t r : chain_) uses_[r].waiter = waiter;
   return waiter;
 }
 
 // The state of a new set, whose core is core_.
-std::vector<std::uint32_t> Parser::Begin(bool complete) {
-  uses_.clear();
-  std::vector<Begun> begun;
-  BeginRules(begun);
-  if (error()) return {0};
-  std::vector<Thread> threads;
-  for (const Begun& b : begun) {
+void Parser::Begin(bool complete) {
+  BeginRules();
+  if (error()) {
+    words_.assign(1, 0);
+    return;
+  }
+  begun_threads_.clear();
+  for (const Begun& b : begun_) {
     const Grammar::Step& step = grammar_->steps()[b.step];
-    const Item item = b.core != kNoCore ? core_[b.core] : Item{b.step, 0, WaiterOf(b.rule, begun)};
+    const Item item = b.core != kNoCore ? core_[b.core] : Item{b.step, 0, WaiterOf(b.rule)};
     if (step.kind == Kind::kTerminal) {
-      if (const LexState state = lexer_.StateOf(step.target)) threads.push_back({item, state});
+      if (const LexState state = lexer_.StateOf(step.target)) {
+        begun_threads_.push_back({item, state});
+      }
       continue;
     }
-    const std::uint32_t waiter = WaiterOf(step.target, begun);
+    const std::uint32_t waiter = WaiterOf(step.target);
     if (uses_[step.target].owns) {
       waiting_[waiter].push_back(item);
       ++n_waiting_items_;
     }
   }
+  PutThreads(begun_threads_, complete);
+}
+
+// A state's words: whether the text is complete, and its threads in order.
+void Parser::PutThreads(std::vector<Thread>& threads, bool complete) {
   std::ranges::sort(threads);
   threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
-  std::vector<std::uint32_t> words{complete ? 1u : 0u};
+  words_.assign(1, complete ? 1u : 0u);
   for (const Thread& t : threads) {
-    PutItem(t.item, words);
-    words.push_back(t.state);
+    PutItem(t.item, words_);
+    words_.push_back(t.state);
   }
-  return words;
 }
 
 State Parser::After(const Item& item) {
-  std::vector<std::uint32_t> kernel;
-  PutItem(item, kernel);
-  const State after = Close(kernel);
+  kernel_.clear();
+  PutItem(item, kernel_);
+  const State after = Close();
   return error() ? kNoState : after;
 }
 
@@ -225,35 +238,29 @@ State Parser::Next(State state, std::uint8_t byte) {
   const std::uint64_t key = (std::uint64_t{state} << 8) | byte;
   if (const auto known = next_.find(key); known != next_.end()) return known->second;
   lexer_.Spend(1 + n_threads(state) / 2);
-  std::vector<Thread> threads;
-  std::vector<Item> ended;
+  threads_.clear();
+  ended_.clear();
   for (std::size_t i = 0; i < n_threads(state); ++i) {
     Thread t = thread(state, i);
     t.state = lexer_.Next(t.state, byte);
     if (t.state == kDead) continue;
-    if (lexer_.accepts(t.state)) ended.push_back(t.item);
-    if (!lexer_.is_final(t.state)) threads.push_back(t);
+    if (lexer_.accepts(t.state)) ended_.push_back(t.item);
+    if (!lexer_.is_final(t.state)) threads_.push_back(t);
   }
   bool complete = false;
-  if (!ended.empty()) {
-    std::ranges::sort(ended);
-    ended.erase(std::unique(ended.begin(), ended.end()), ended.end());
-    std::vector<std::uint32_t> kernel;
-    for (const Item& item : ended) PutItem(item, kernel);
-    const State after = Close(kernel);
+  if (!ended_.empty()) {
+    std::ranges::sort(ended_);
+    ended_.erase(std::unique(ended_.begin(), ended_.end()), ended_.end());
+    kernel_.clear();
+    for (const Item& item : ended_) PutItem(item, kernel_);
+    const State after = Close();
     complete = is_complete(after);
-    for (std::size_t i = 0; i < n_threads(after); ++i) threads.push_back(thread(after, i));
-    std::ranges::sort(threads);
-    threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+    for (std::size_t i = 0; i < n_threads(after); ++i) threads_.push_back(thread(after, i));
   }
-  CheckLimits(threads.size());
+  PutThreads(threads_, complete);
+  CheckLimits(threads_.size());
   if (error()) return kNoState;
-  std::vector<std::uint32_t> words{complete ? 1u : 0u};
-  for (const Thread& t : threads) {
-    PutItem(t.item, words);
-    words.push_back(t.state);
-  }
-  const State next = states_.Intern(words).id;
+  const State next = states_.Intern(words_).id;
   next_.emplace(key, next);
   return next;
 }

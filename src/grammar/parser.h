@@ -80,11 +80,13 @@ class Parser {
 
   void Advance(const Item& item);
   void Add(const Item& item);
-  State Close(std::vector<std::uint32_t>& kernel);
-  std::vector<std::uint32_t> Core(bool& complete);
-  std::vector<std::uint32_t> Begin(bool complete);
-  void BeginRules(std::vector<Begun>& begun);
-  std::uint32_t WaiterOf(std::uint32_t rule, const std::vector<Begun>& begun);
+  // These two leave what they find in words_.
+  void Core(bool& complete);
+  void Begin(bool complete);
+  State Close();
+  void BeginRules();
+  std::uint32_t WaiterOf(std::uint32_t rule);
+  void PutThreads(std::vector<Thread>& threads, bool complete);
   bool IsTail(std::uint32_t step) const;
   bool IsRepeat(std::uint32_t step) const;
   void CheckLimits(std::size_t n_items);
@@ -109,11 +111,22 @@ class Parser {
   WordInterner seen_;
   std::vector<Item> core_;
   struct RuleUse {
-    std::vector<std::uint32_t> begun;  // who uses it
+    std::uint32_t n_users = 0;
+    std::uint32_t first_user = 0;  // index of what was begun
     std::uint32_t waiter = kNobody - 1;
     bool owns = false;  // the waiter is of this rule alone
   };
-  std::unordered_map<std::uint32_t, RuleUse> uses_;
+  std::vector<RuleUse> uses_;        // by rule
+  std::vector<std::uint32_t> used_;  // the rules that are used
+  std::vector<Begun> begun_;
+  std::vector<Thread> begun_threads_;
+  std::vector<std::uint32_t> chain_;
+
+  // Of the step under way.
+  std::vector<Thread> threads_;
+  std::vector<Item> ended_;
+  std::vector<std::uint32_t> kernel_;
+  std::vector<std::uint32_t> words_;
 };
 
 }  // namespace lattice::grammar

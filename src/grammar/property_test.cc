@@ -118,6 +118,9 @@ TEST(PropertyTest, IntersectionsAndComplementsAreThoseOfTheSets) {
       const bool in_x = b.Matches(*x, text), in_y = b.Matches(*y, text);
       ASSERT_EQ(b.Matches(both, text), in_x && in_y) << "seed " << seed << ", " << text;
       ASSERT_EQ(b.Matches(neither, text), !in_x && !in_y) << "seed " << seed << ", " << text;
+      ASSERT_TRUE(!in_x || !in_y || *b.MatchesSomething(both)) << "seed " << seed;
+      ASSERT_TRUE(in_x || in_y || *b.MatchesSomething(neither)) << "seed " << seed;
+      ASSERT_FALSE(*b.MatchesSomething(b.And({both, neither}))) << "seed " << seed;
       const bool in_counts = b.Matches(p, quoted) && b.Matches(q, quoted);
       ASSERT_EQ(b.Matches(counts, quoted), in_counts) << "seed " << seed << ", " << quoted;
       n_matching += in_counts ? 1 : 0;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "grammar/emptiness.h"
-
 namespace lattice::grammar {
 namespace {
 
@@ -346,12 +344,11 @@ Result<std::shared_ptr<const Grammar>> RuleCompiler::Compile(Symbol root) {
   LATTICE_TRY(const std::vector<std::uint32_t> order, ChildrenFirst(root.id));
   for (const std::uint32_t id : order) MakeForm(id);
   MakeDrafts(root.id);
-  Emptiness emptiness(pool_, builder_.limits_.max_states_to_decide);
   for (const Draft& draft : drafts_) {
     for (const auto& parts : draft.alternatives) {
       for (const Part part : parts) {
         if (!part.is_terminal || matches_.contains(part.id)) continue;
-        LATTICE_TRY(const bool matches, emptiness.MatchesSomething(part.id));
+        LATTICE_TRY(const bool matches, builder_.emptiness_.MatchesSomething(pool_, part.id));
         matches_[part.id] = matches;
       }
     }

@@ -185,7 +185,8 @@ Result<Shape> Expander::Items(const Keyword& k) {
     return value.get_bool() != k.fails ? Goal{} : Goal{kNeverClaim};
   };
   const json::value* items = k.schema.if_contains("items");
-  const json::value* list = k.schema.if_contains("prefixItems");
+  const bool is_new = document_.dialect(k.node) >= Dialect::k2020;
+  const json::value* list = is_new ? k.schema.if_contains("prefixItems") : nullptr;
   const json::value* rest = items;
   std::string_view rest_name = "items";
   std::string_view list_name = "prefixItems";

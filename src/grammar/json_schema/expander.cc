@@ -193,8 +193,9 @@ Result<Shape> Expander::ExpandSchema(NodeId node, bool fails) {
 
 Result<Shape> Expander::ExpandKeyword(const Keyword& k) {
   LATTICE_TRY_VOID(shapes_.Spend(1));
+  const Dialect dialect = document_.dialect(k.node);
   for (const Entry& entry : Handlers()) {
-    if (entry.name != k.name) continue;
+    if (entry.name != k.name || dialect < entry.first || dialect > entry.last) continue;
     auto shape = (this->*entry.handler)(k);
     if (shape && builder_.failed()) {
       return Complain(k, builder_.error()->code, builder_.error()->message);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "grammar/json_schema/document.h"
@@ -53,9 +54,12 @@ class Expander {
     bool fails;
   };
   using Handler = Result<Shape> (Expander::*)(const Keyword&);
+  // Keywords that later drafts gave up, but did not give another meaning, are kept in them.
   struct Entry {
     std::string_view name;
     Handler handler;
+    Dialect first = Dialect::kDraft4;
+    Dialect last = Dialect::k2020;
   };
   static std::span<const Entry> Handlers();
 
@@ -74,6 +78,7 @@ class Expander {
   Result<Shape> Length(const Keyword& k);
   Result<Shape> Pattern(const Keyword& k);
   Result<Shape> Format(const Keyword& k);
+  Result<Shape> Content(const Keyword& k);
   Result<Shape> Members(const Keyword& k);
   Result<Shape> Required(const Keyword& k);
   Result<Shape> MemberCount(const Keyword& k);
@@ -92,6 +97,7 @@ class Expander {
   Result<Shape> Unevaluated(const Keyword& k);
   Result<Shape> Unsupported(const Keyword& k);
 
+  Result<Shape> StringsAre(const Keyword& k, Expr strings);
   Result<Shape> OneOfHolds(const Keyword& k, const std::vector<NodeId>& branches);
   Result<Shape> OneDependency(const Keyword& k, std::string_view name,
                               const boost::json::value& needs);
@@ -112,6 +118,7 @@ class Expander {
   std::unordered_map<Claim, std::unique_ptr<Result<Shape>>> claims_;
   std::unordered_map<Claim, bool> in_progress_;
   std::map<Goal, bool> empty_;
+  std::map<std::pair<std::string, Dialect>, Result<Expr>> formats_;
   std::size_t depth_ = 0;
 };
 

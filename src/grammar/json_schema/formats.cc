@@ -1,5 +1,7 @@
 #include "grammar/json_schema/formats.h"
 
+#include <array>
+#include <string>
 #include <utility>
 
 namespace lattice::grammar {
@@ -9,10 +11,9 @@ namespace {
   "(?:\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|"       \
   "(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))|" \
   "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)"
-// A leap second is the last one of a day of UTC.
-#define LATTICE_TIME                                    \
-  "(?:(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?" \
-  "(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)|23:59:60(?:\\.\\d+)?(?:[Zz]|[+-]00:00))"
+#define LATTICE_SPLIT "(?:\\.\\d+)?"  // of a second
+#define LATTICE_TIME \
+  "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d" LATTICE_SPLIT "(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)"
 #define LATTICE_IPV4 \
   "(?:(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)\\.){3}(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
 #define LATTICE_H16 "[0-9A-Fa-f]{1,4}"
@@ -54,14 +55,11 @@ namespace {
 
 constexpr std::pair<std::string_view, std::string_view> kFormats[] = {
     {"date", LATTICE_DATE},
-    {"time", LATTICE_TIME},
-    {"date-time", LATTICE_DATE "[Tt]" LATTICE_TIME},
     {"duration", "P(?:(?:\\d+D|\\d+M(?:\\d+D)?|\\d+Y(?:\\d+M(?:\\d+D)?)?)(?:" LATTICE_CLOCK
                  ")?|" LATTICE_CLOCK "|\\d+W)"},
     {"email", "(?:" LATTICE_ATOM "(?:\\." LATTICE_ATOM
               ")*|\"(?:[ !#-\\[\\]-~]|\\\\[ -~])*\")@(?:" LATTICE_HOST "|\\[" LATTICE_IPV4
               "\\]|\\[IPv6:" LATTICE_IPV6 "\\])"},
-    {"hostname", LATTICE_PLAIN_LABEL "(?:\\." LATTICE_PLAIN_LABEL ")*"},
     {"ipv4", LATTICE_IPV4},
     {"ipv6", LATTICE_IPV6},
     {"uuid", "[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"},
@@ -77,13 +75,85 @@ constexpr std::pair<std::string_view, std::string_view> kFormats[] = {
     {"regex", ""},
 };
 
+constexpr std::pair<std::string_view, std::string_view> kEncodings[] = {
+    {"base64", "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"},
+    {"base64url", "(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}(?:==)?|[A-Za-z0-9_-]{3}=?)?"},
+    {"base32", "(?:[A-Z2-7]{8})*(?:[A-Z2-7]{2}={6}|[A-Z2-7]{4}={4}|[A-Z2-7]{5}={3}|[A-Z2-7]{7}=)?"},
+    {"base16", "(?:[0-9A-Fa-f]{2})*"},
+};
+
+std::string TwoDigits(int n) {
+  return {static_cast<char>('0' + n / 10), static_cast<char>('0' + n % 10)};
+}
+
+// A leap second is the last one of a day of UTC: h:m here is 23:59 there, so the offset is h:m and
+// a minute, or what is left to 23:59 behind a minus. These are the conditions on the minutes and on
+// the hours; a time keeps both.
+std::array<std::string, 2> LeapSecondConditions() {
+  const std::string split = LATTICE_SPLIT;
+  std::string minutes = "\\d\\d:(?:59:60" + split + "[Zz]";
+  for (int m = 0; m < 60; ++m) {
+    minutes += "|" + TwoDigits(m) + ":60" + split + "(?:\\+\\d\\d:" + TwoDigits((m + 1) % 60) +
+               "|-\\d\\d:" + TwoDigits(59 - m) + ")";
+  }
+  std::string hours = "(?:23:\\d\\d:60" + split + "[Zz]";
+  for (int h = 0; h < 24; ++h) {
+    hours += "|" + TwoDigits(h) + ":(?:(?:[0-4]\\d|5[0-8]):60" + split + "\\+" + TwoDigits(h) +
+             "|59:60" + split + "\\+" + TwoDigits((h + 1) % 24) + "|[0-5]\\d:60" + split + "-" +
+             TwoDigits(23 - h) + "):\\d\\d";
+  }
+  return {minutes + ")", hours + ")"};
+}
+
+Result<Expr> Times(StringExprs& strings, GrammarBuilder& builder) {
+  static const std::array<std::string, 2> kLeap = LeapSecondConditions();
+  LATTICE_TRY(const Expr plain, strings.InsideMatching(LATTICE_TIME));
+  LATTICE_TRY(const Expr minutes, strings.InsideMatching(kLeap[0]));
+  LATTICE_TRY(const Expr hours, strings.InsideMatching(kLeap[1]));
+  return builder.Or({plain, builder.And({minutes, hours})});
+}
+
+Result<Expr> Whole(std::string_view pattern, StringExprs& strings) {
+  LATTICE_TRY(const Expr inside, strings.InsideMatching(pattern));
+  return strings.Quoted(inside);
+}
+
 }  // namespace
 
-std::optional<std::string_view> FormatPattern(std::string_view format) {
-  for (const auto& [name, pattern] : kFormats) {
-    if (name == format) return pattern;
+Result<Expr> FormatStrings(std::string_view format, Dialect dialect, StringExprs& strings,
+                           GrammarBuilder& builder) {
+  if (format == "time") {
+    LATTICE_TRY(const Expr time, Times(strings, builder));
+    return strings.Quoted(time);
   }
-  return std::nullopt;
+  if (format == "date-time") {
+    LATTICE_TRY(const Expr date, strings.InsideMatching(LATTICE_DATE "[Tt]"));
+    LATTICE_TRY(const Expr time, Times(strings, builder));
+    return strings.Quoted(builder.Concat({date, time}));
+  }
+  if (format == "hostname") {
+    // Until draft 6 a name is of RFC 1034, and later perhaps a spelling of one of IDNA.
+    LATTICE_TRY(const Expr names, Whole(dialect <= Dialect::kDraft6 ? LATTICE_HOST
+                                                                    : LATTICE_PLAIN_LABEL
+                                            "(?:\\." LATTICE_PLAIN_LABEL ")*",
+                                        strings));
+    return builder.And({names, strings.OfLength(1, 253)});
+  }
+  for (const auto& [name, pattern] : kFormats) {
+    if (name != format) continue;
+    if (pattern.empty()) {
+      return Error{ErrorCode::kUnsupported, "this format cannot be enforced"};
+    }
+    return Whole(pattern, strings);
+  }
+  return strings.any();
+}
+
+Result<Expr> EncodedStrings(std::string_view encoding, StringExprs& strings) {
+  for (const auto& [name, pattern] : kEncodings) {
+    if (name == encoding) return Whole(pattern, strings);
+  }
+  return strings.any();
 }
 
 }  // namespace lattice::grammar

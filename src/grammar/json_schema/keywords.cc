@@ -17,7 +17,7 @@ std::span<const Expander::Entry> Expander::Handlers() {
   static constexpr Entry kHandlers[] = {
       {"type", &Expander::Type},
       {"enum", &Expander::Enum},
-      {"const", &Expander::Const},
+      {"const", &Expander::Const, Dialect::kDraft6},
       {"minimum", &Expander::NumberRange},
       {"maximum", &Expander::NumberRange},
       {"exclusiveMinimum", &Expander::NumberRange},
@@ -27,33 +27,35 @@ std::span<const Expander::Entry> Expander::Handlers() {
       {"maxLength", &Expander::Length},
       {"pattern", &Expander::Pattern},
       {"format", &Expander::Format},
+      {"contentEncoding", &Expander::Content, Dialect::kDraft7, Dialect::kDraft7},
+      {"contentMediaType", &Expander::Content, Dialect::kDraft7, Dialect::kDraft7},
       {"properties", &Expander::Members},
       {"patternProperties", &Expander::Members},
       {"additionalProperties", &Expander::Members},
       {"required", &Expander::Required},
       {"minProperties", &Expander::MemberCount},
       {"maxProperties", &Expander::MemberCount},
-      {"propertyNames", &Expander::PropertyNames},
+      {"propertyNames", &Expander::PropertyNames, Dialect::kDraft6},
       {"dependencies", &Expander::Dependencies},
-      {"dependentRequired", &Expander::Dependencies},
-      {"dependentSchemas", &Expander::Dependencies},
+      {"dependentRequired", &Expander::Dependencies, Dialect::k2019},
+      {"dependentSchemas", &Expander::Dependencies, Dialect::k2019},
       {"items", &Expander::Items},
       {"prefixItems", &Expander::Items},
       {"additionalItems", &Expander::Items},
       {"minItems", &Expander::ItemCount},
       {"maxItems", &Expander::ItemCount},
-      {"contains", &Expander::Contains},
+      {"contains", &Expander::Contains, Dialect::kDraft6},
       {"uniqueItems", &Expander::UniqueItems},
       {"allOf", &Expander::AllOf},
       {"anyOf", &Expander::AnyOf},
       {"oneOf", &Expander::OneOf},
       {"not", &Expander::Not},
-      {"if", &Expander::IfThenElse},
+      {"if", &Expander::IfThenElse, Dialect::kDraft7},
       {"$ref", &Expander::Ref},
-      {"$dynamicRef", &Expander::Ref},
-      {"$recursiveRef", &Expander::Unsupported},
-      {"unevaluatedProperties", &Expander::Unevaluated},
-      {"unevaluatedItems", &Expander::Unevaluated},
+      {"$dynamicRef", &Expander::Ref, Dialect::k2020},
+      {"$recursiveRef", &Expander::Unsupported, Dialect::k2019, Dialect::k2019},
+      {"unevaluatedProperties", &Expander::Unevaluated, Dialect::k2019},
+      {"unevaluatedItems", &Expander::Unevaluated, Dialect::k2019},
   };
   return kHandlers;
 }
@@ -204,31 +206,42 @@ Result<Shape> Expander::Length(const Keyword& k) {
   return shape;
 }
 
+Result<Shape> Expander::StringsAre(const Keyword& k, Expr strings) {
+  if (strings == strings_.any()) return k.fails ? shapes_.None() : shapes_.Any();
+  Shape shape = k.fails ? shapes_.None() : shapes_.AllButStrings();
+  shape.string = k.fails ? builder_.Minus(strings_.any(), strings) : strings;
+  return shape;
+}
+
 Result<Shape> Expander::Pattern(const Keyword& k) {
   if (!k.value.is_string()) return Complain(k, ErrorCode::kInvalidArgument, "expected a string");
   const auto strings = strings_.Matching(View(k.value.get_string()));
   if (!strings) return Complain(k, strings.error().code, strings.error().message);
-  Shape shape = k.fails ? shapes_.None() : shapes_.AllButStrings();
-  shape.string = k.fails ? builder_.Minus(strings_.any(), *strings) : *strings;
-  return shape;
+  return StringsAre(k, *strings);
 }
 
 Result<Shape> Expander::Format(const Keyword& k) {
-  const auto nothing_said = k.fails ? shapes_.None() : shapes_.Any();
-  if (!options_.check_formats || !k.value.is_string()) return nothing_said;
+  if (!options_.check_formats || !k.value.is_string()) return StringsAre(k, strings_.any());
+  const std::string name(View(k.value.get_string()));
+  const auto [at, is_new] = formats_.try_emplace({name, document_.dialect(k.node)}, strings_.any());
+  if (is_new) at->second = FormatStrings(name, document_.dialect(k.node), strings_, builder_);
+  if (!at->second) return Complain(k, at->second.error().code, at->second.error().message);
+  return StringsAre(k, *at->second);
+}
+
+// Of draft 7 alone: later ones say that they say nothing.
+Result<Shape> Expander::Content(const Keyword& k) {
+  const bool is_named = options_.check_formats && k.value.is_string();
+  if (!is_named) return StringsAre(k, strings_.any());
   const std::string_view name = View(k.value.get_string());
-  const auto pattern = FormatPattern(name);
-  if (!pattern) return nothing_said;
-  if (pattern->empty()) {
-    return Complain(k, ErrorCode::kUnsupported, "this format cannot be enforced");
+  if (k.name == "contentMediaType") {
+    if (name == "application/json" || name.ends_with("+json")) {
+      return Complain(k, ErrorCode::kUnsupported, "JSON within a string cannot be enforced");
+    }
+    return StringsAre(k, strings_.any());
   }
-  LATTICE_TRY(Expr strings, strings_.MatchingWhole(*pattern));
-  if (name == "hostname") {
-    strings = builder_.And({strings, strings_.OfLength(1, 253)});
-  }
-  Shape shape = k.fails ? shapes_.None() : shapes_.AllButStrings();
-  shape.string = k.fails ? builder_.Minus(strings_.any(), strings) : strings;
-  return shape;
+  LATTICE_TRY(const Expr strings, EncodedStrings(name, strings_));
+  return StringsAre(k, strings);
 }
 
 Result<std::vector<NodeId>> Expander::Branches(const Keyword& k) {

@@ -113,11 +113,10 @@ Result<Expr> StringExprs::Matching(std::string_view pattern) {
   return Quoted(inner);
 }
 
-Result<Expr> StringExprs::MatchingWhole(std::string_view pattern) {
+Result<Expr> StringExprs::InsideMatching(std::string_view pattern) {
   RegexOptions options;
   options.chars = [this](const CharSet& set) { return Chars(set); };
-  LATTICE_TRY(const Expr inner, ParseRegex(pattern, builder_, options));
-  return Quoted(inner);
+  return ParseRegex(pattern, builder_, options);
 }
 
 bool StringExprs::Matches(Expr strings, std::string_view utf8) {

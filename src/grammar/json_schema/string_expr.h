@@ -31,8 +31,8 @@ class StringExprs {
   Expr OfLength(std::uint32_t min, std::uint32_t max);  ///< In characters.
   /// Strings in some part of which the pattern (ECMAScript) matches.
   Result<Expr> Matching(std::string_view pattern);
-  /// Strings that match the pattern as a whole.
-  Result<Expr> MatchingWhole(std::string_view pattern);
+  /// What stands between the quotes of strings that match the pattern as a whole.
+  Result<Expr> InsideMatching(std::string_view pattern);
   /// All strings but these.
   Expr AllBut(std::span<const std::string> names);
   bool Matches(Expr strings, std::string_view utf8);
