@@ -30,7 +30,10 @@ std::size_t StateShape::BytesPerToken(kernels::KvType type) const {
   std::size_t bytes = 0;
   for (const LayerState& layer : layers) {
     if (layer.kind != LayerState::Kind::kAttention) continue;
-    bytes += KvBytes(2 * layer.kv.n_kv_heads * layer.kv.head_dim, type);
+    const std::size_t dim = layer.kv.head_dim;
+    const std::size_t padded =
+        (dim + kernels::kHeadPadding - 1) / kernels::kHeadPadding * kernels::kHeadPadding;
+    bytes += layer.kv.n_kv_heads * (KvBytes(dim, type) + KvBytes(padded, type));
   }
   return bytes;
 }
