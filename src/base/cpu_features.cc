@@ -31,6 +31,7 @@ constexpr Row kRows[] = {
     {"avxvnni", CpuFeature::kAvxVnni, kAvx2 | CpuFeature::kAvxVnni},
     {"avx512", CpuFeature::kAvx512, kAvx512},
     {"avx512vnni", CpuFeature::kAvx512Vnni, kAvx512Vnni},
+    {"avx512vpopcntdq", CpuFeature::kAvx512Vpopcntdq, kAvx512Vnni | CpuFeature::kAvx512Vpopcntdq},
     {"avx512bf16", CpuFeature::kAvx512Bf16, kAvx512Bf16},
     {"amx", CpuFeatures(CpuFeature::kAmxInt8) | CpuFeature::kAmxBf16,
      kAvx512Bf16 | CpuFeature::kAmxInt8 | CpuFeature::kAmxBf16},
@@ -65,6 +66,7 @@ CpuFeatures CpuFeatures::Detect() {
   if (avx512) {
     found = found | CpuFeature::kAvx512;
     if (__builtin_cpu_supports("avx512vnni")) found = found | CpuFeature::kAvx512Vnni;
+    if (__builtin_cpu_supports("avx512vpopcntdq")) found = found | CpuFeature::kAvx512Vpopcntdq;
     if (__builtin_cpu_supports("avx512bf16")) found = found | CpuFeature::kAvx512Bf16;
   }
   // g++ 12 has no builtin names for these.

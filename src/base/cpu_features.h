@@ -18,6 +18,7 @@ enum class CpuFeature : std::uint32_t {
   kAvx512Bf16 = 1u << 4,
   kAmxInt8 = 1u << 5,  // with tile state granted by the operating system
   kAmxBf16 = 1u << 6,
+  kAvx512Vpopcntdq = 1u << 7,
   kNeon = 1u << 8,
   kNeonDotprod = 1u << 9,
   kNeonI8mm = 1u << 10,
@@ -36,9 +37,9 @@ class CpuFeatures {
   static CpuFeatures Detect();
 
   /// The features of the row called `name` ("scalar", "avx2", "avxvnni", "avx512", "avx512vnni",
-  /// "avx512bf16", "amx", "neon", "neon_dotprod", "neon_i8mm", "neon_bf16"), cut to what this
-  /// processor has. kInvalidArgument when the name is unknown, kUnsupported when the processor
-  /// lacks the row.
+  /// "avx512vpopcntdq", "avx512bf16", "amx", "neon", "neon_dotprod", "neon_i8mm", "neon_bf16"), cut
+  /// to what this processor has. kInvalidArgument when the name is unknown, kUnsupported when the
+  /// processor lacks the row.
   static Result<CpuFeatures> Named(std::string_view name);
 
   constexpr bool Has(CpuFeatures needed) const { return (bits_ & needed.bits_) == needed.bits_; }

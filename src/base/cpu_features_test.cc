@@ -20,8 +20,8 @@ TEST(CpuFeaturesTest, UnknownNameListsTheKnownOnes) {
 }
 
 TEST(CpuFeaturesTest, EveryNamedRowIsRefusedOrPresent) {
-  for (const char* name : {"avx2", "avxvnni", "avx512", "avx512vnni", "avx512bf16", "amx", "neon",
-                           "neon_dotprod", "neon_i8mm", "neon_bf16"}) {
+  for (const char* name : {"avx2", "avxvnni", "avx512", "avx512vnni", "avx512vpopcntdq",
+                           "avx512bf16", "amx", "neon", "neon_dotprod", "neon_i8mm", "neon_bf16"}) {
     const auto row = CpuFeatures::Named(name);
     if (row) {
       EXPECT_TRUE(CpuFeatures::Detect().Has(*row)) << name;

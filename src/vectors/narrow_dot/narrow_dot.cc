@@ -5,6 +5,9 @@ namespace {
 
 constexpr NarrowDotVariant kVariants[] = {
 #if defined(__x86_64__)
+    {"avx512vpopcntdq",
+     CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Vnni | CpuFeature::kAvx512Vpopcntdq,
+     &kNarrowDotAvx512Vpopcntdq},
     {"avx512vnni", CpuFeatures(CpuFeature::kAvx512) | CpuFeature::kAvx512Vnni,
      &kNarrowDotAvx512Vnni},
     {"avx2", CpuFeature::kAvx2, &kNarrowDotAvx2},

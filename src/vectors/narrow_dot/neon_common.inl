@@ -36,9 +36,7 @@ inline Sums StepI8(Sums sums, Block a, Block b) {
   return AddProducts(sums, vreinterpretq_s8_u8(a), vreinterpretq_s8_u8(b));
 }
 inline Sums StepI4(Sums sums, Block a, Block b) {
-  const auto minus8 = [](Block x) {
-    return vsubq_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(8));
-  };
+  const auto minus8 = [](Block x) { return vsubq_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(8)); };
   const Block low = vdupq_n_u8(15);
   sums = AddProducts(sums, minus8(vandq_u8(a, low)), minus8(vandq_u8(b, low)));
   return AddProducts(sums, minus8(vshrq_n_u8(a, 4)), minus8(vshrq_n_u8(b, 4)));

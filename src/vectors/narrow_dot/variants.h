@@ -18,6 +18,7 @@ struct NarrowDotFns {
 extern const NarrowDotFns kNarrowDotScalar;
 extern const NarrowDotFns kNarrowDotAvx2;
 extern const NarrowDotFns kNarrowDotAvx512Vnni;
+extern const NarrowDotFns kNarrowDotAvx512Vpopcntdq;
 extern const NarrowDotFns kNarrowDotNeon;
 extern const NarrowDotFns kNarrowDotNeonDotprod;
 
