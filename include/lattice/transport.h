@@ -98,8 +98,7 @@ struct SinkhornOptions {
   double target_rho = std::numeric_limits<double>::infinity();
   /// Partial: this share of the mass is sent, from and to each point at most its weight, where that
   /// costs least; in (0, 1], 1: balanced. Excludes rho. Source: Benamou et al. 2015, "Iterative
-  /// Bregman projections for regularized transportation problems", section 5. The nearer to 1, the
-  /// more iterations: 0.99 may need more than 20,000.
+  /// Bregman projections for regularized transportation problems", section 5.
   double share = 1;
   std::function<void(const Progress&)> progress = {};  ///< From the calling thread.
 };

@@ -16,6 +16,10 @@ struct Relaxation {
   double operator()(double exact, double epsilon) const {
     return std::isinf(rho) ? std::min(exact, most) : exact * (rho / (rho + epsilon));
   }
+  /// From `now` towards `step` and `overshoot` times as far, but within the bound.
+  double Beyond(double now, double step, double overshoot) const {
+    return overshoot == 1 ? step : std::min(now + overshoot * (step - now), most);
+  }
   /// The price of the potential in the dual problem, per unit of weight.
   double Dual(double potential) const {
     return std::isinf(rho) ? potential : -rho * std::expm1(-potential / rho);
