@@ -77,8 +77,14 @@ class EncodedVectors {
     float squared_norm = 0;
   };
   Result<Query> Prepare(std::span<const float> query) const;
-  /// out [size]: the score of each row; undefined after an error. Threads as for VectorOps::TopK.
-  Status Scores(const Query& query, std::span<float> out, std::size_t n_threads = 1) const;
+  /// out [n_queries, size]: the score of each row; undefined after an error. The rows are read once
+  /// for all queries. Threads as for VectorOps::TopK.
+  Status Scores(std::span<const Query> queries, std::span<float> out,
+                std::size_t n_threads = 1) const;
+  /// As VectorOps::TopKMany.
+  Result<std::vector<std::vector<Neighbour>>> TopKMany(std::span<const Query> queries,
+                                                       std::size_t k,
+                                                       std::size_t n_threads = 1) const;
   /// As VectorOps::TopK.
   Result<std::vector<Neighbour>> TopK(const Query& query, std::size_t k,
                                       std::size_t n_threads = 1) const;
@@ -89,11 +95,12 @@ class EncodedVectors {
   EncodedVectors() = default;
   float ScoreOf(float dot, float query_norm, float row_norm) const;
   float DotWith(const Query& query, std::size_t row) const;
-  /// Calls visit(row, score) for rows [begin, end); gives the first whose score is not finite, or
-  /// SIZE_MAX.
+  /// Calls visit(query, row, score) for rows [begin, end), of each query in rising order; gives the
+  /// first with a score that is not finite, or SIZE_MAX.
   template <typename Visit>
-  std::size_t ScoreRows(const Query& query, std::size_t begin, std::size_t end, Visit visit) const;
-  Status CheckQuery(const Query& query, std::size_t n_threads) const;
+  std::size_t ScoreRows(std::span<const Query> queries, std::size_t begin, std::size_t end,
+                        Visit visit) const;
+  Status CheckQueries(std::span<const Query> queries, std::size_t n_threads) const;
   const std::byte* Row(std::size_t i) const { return bytes_.data() + i * row_bytes_; }
 
   VectorIdentity identity_;

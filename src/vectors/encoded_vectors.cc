@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kMostDims = 65536;
 constexpr std::size_t kMostThreads = 1024;
 constexpr std::size_t kGrainBytes = std::size_t{1} << 17;  // That one worker takes at least.
+constexpr std::size_t kBlockBytes = std::size_t{1} << 14;  // That meets all queries.
 constexpr std::string_view kEncodings[] = {"f16", "bf16", "int8", "int4", "binary"};
 constexpr std::string_view kMetrics[] = {"cosine", "dot", "l2sq"};
 
@@ -303,61 +304,92 @@ float EncodedVectors::DotWith(const Query& query, std::size_t row) const {
   return NAN;
 }
 
+// A block of rows, which stays in the nearest cache, meets all queries before the next one.
 template <typename Visit>
-std::size_t EncodedVectors::ScoreRows(const Query& query, std::size_t begin, std::size_t end,
-                                      Visit visit) const {
-  for (std::size_t row = begin; row < end; ++row) {
-    const float score = ScoreOf(DotWith(query, row), query.squared_norm, squared_norms_[row]);
-    if (!std::isfinite(score)) return row;
-    visit(row, score);
+std::size_t EncodedVectors::ScoreRows(std::span<const Query> queries, std::size_t begin,
+                                      std::size_t end, Visit visit) const {
+  const std::size_t block = kBlockBytes / row_bytes_ + 1;
+  std::size_t bad = SIZE_MAX;
+  for (std::size_t first = begin; first < std::min(end, bad); first += block) {
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      const std::size_t last = std::min({first + block, end, bad});
+      for (std::size_t row = first; row < last; ++row) {
+        const float score =
+            ScoreOf(DotWith(queries[q], row), queries[q].squared_norm, squared_norms_[row]);
+        if (std::isfinite(score)) {
+          visit(q, row, score);
+        } else {
+          bad = row;
+          break;
+        }
+      }
+    }
   }
-  return SIZE_MAX;
+  return bad;
 }
 
-Status EncodedVectors::CheckQuery(const Query& query, std::size_t n_threads) const {
-  if (query.values.size() == identity_.dims && n_threads <= kMostThreads) return Ok();
+Status EncodedVectors::CheckQueries(std::span<const Query> queries, std::size_t n_threads) const {
+  const bool fit = std::ranges::all_of(
+      queries, [&](const Query& query) { return query.values.size() == identity_.dims; });
+  if (fit && n_threads <= kMostThreads) return Ok();
   return Invalid("a query of other vectors, or more than 1024 threads");
 }
 
-Status EncodedVectors::Scores(const Query& query, std::span<float> out,
+Status EncodedVectors::Scores(std::span<const Query> queries, std::span<float> out,
                               std::size_t n_threads) const {
-  LATTICE_TRY_VOID(CheckQuery(query, n_threads));
-  if (out.size() != size()) {
-    return Invalid(std::to_string(size()) + " rows, but room for " + std::to_string(out.size()) +
-                   " scores");
+  LATTICE_TRY_VOID(CheckQueries(queries, n_threads));
+  const auto wanted = CheckedMul(queries.size(), size());
+  if (!wanted || out.size() != *wanted) {
+    return Invalid(std::to_string(queries.size()) + " queries and " + std::to_string(size()) +
+                   " rows, but room for " + std::to_string(out.size()) + " scores");
   }
   ThreadPool pool(n_threads == 0 ? ThreadPool::DefaultThreads() : n_threads);
   std::size_t bad_row = SIZE_MAX;
   std::mutex mutex;
   pool.ParallelFor(size(), kGrainBytes / row_bytes_ + 1, [&](std::size_t begin, std::size_t end) {
-    const std::size_t bad =
-        ScoreRows(query, begin, end, [&](std::size_t row, float score) { out[row] = score; });
+    const std::size_t bad = ScoreRows(
+        queries, begin, end,
+        [&](std::size_t q, std::size_t row, float score) { out[q * size() + row] = score; });
     const std::scoped_lock lock(mutex);
     bad_row = std::min(bad_row, bad);
   });
   return bad_row < size() ? Status(BadRow(bad_row)) : Ok();
 }
 
-Result<std::vector<Neighbour>> EncodedVectors::TopK(const Query& query, std::size_t k,
-                                                    std::size_t n_threads) const {
-  LATTICE_TRY_VOID(CheckQuery(query, n_threads));
+Result<std::vector<std::vector<Neighbour>>> EncodedVectors::TopKMany(std::span<const Query> queries,
+                                                                     std::size_t k,
+                                                                     std::size_t n_threads) const {
+  using vectors::Selection;
+  LATTICE_TRY_VOID(CheckQueries(queries, n_threads));
   k = std::min(k, size());
-  if (k == 0) return std::vector<Neighbour>();
+  std::vector<std::vector<Neighbour>> out(queries.size());
+  if (k == 0) return out;
   ThreadPool pool(n_threads == 0 ? ThreadPool::DefaultThreads() : n_threads);
-  vectors::Selection best(identity_.metric, k);
+  std::vector<Selection> best(queries.size(), Selection(identity_.metric, k));
   std::size_t bad_row = SIZE_MAX;
   std::mutex mutex;
   pool.ParallelFor(size(), kGrainBytes / row_bytes_ + 1, [&](std::size_t begin, std::size_t end) {
-    vectors::Selection own(identity_.metric, std::min(k, end - begin));
-    const std::size_t bad = ScoreRows(query, begin, end, [&](std::size_t row, float score) {
-      own.Offer({row, score});
-    });
+    std::vector<Selection> own(queries.size(),
+                               Selection(identity_.metric, std::min(k, end - begin)));
+    const std::size_t bad =
+        ScoreRows(queries, begin, end, [&](std::size_t q, std::size_t row, float score) {
+          own[q].Offer({row, score});
+        });
     const std::scoped_lock lock(mutex);
     bad_row = std::min(bad_row, bad);
-    for (const Neighbour& chosen : own.chosen()) best.Offer(chosen);
+    for (std::size_t q = 0; q < own.size(); ++q) {
+      for (const Neighbour& chosen : own[q].chosen()) best[q].Offer(chosen);
+    }
   });
   if (bad_row < size()) return BadRow(bad_row);
-  return std::move(best).Sorted();
+  for (std::size_t q = 0; q < out.size(); ++q) out[q] = std::move(best[q]).Sorted();
+  return out;
+}
+
+Result<std::vector<Neighbour>> EncodedVectors::TopK(const Query& query, std::size_t k,
+                                                    std::size_t n_threads) const {
+  LATTICE_TRY(auto found, TopKMany({&query, 1}, k, n_threads));
+  return std::move(found.front());
 }
 
 Result<std::vector<Neighbour>> EncodedVectors::TopK(std::span<const float> query, std::size_t k,

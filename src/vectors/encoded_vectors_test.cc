@@ -104,9 +104,15 @@ TEST(EncodedVectorsTest, ScoresAreThoseOfStoredValuesOnEveryInstructionSet) {
       }));
       const auto scalar = EncodedVectors::Encode(identity, values, "scalar");
       EXPECT_EQ(*scalar->TopK(query, kRows), *found);
-      std::vector<float> scores(kRows);
-      ASSERT_TRUE(rows->Scores(*rows->Prepare(query), scores, 2));
-      for (const Neighbour& one : *found) EXPECT_EQ(scores[one.index], one.score);
+      std::vector<float> scores(2 * kRows);
+      const std::vector<EncodedVectors::Query> two = {
+          *rows->Prepare(std::span(values).first(kDims)), *rows->Prepare(query)};
+      ASSERT_TRUE(rows->Scores(two, scores, 2));
+      for (const Neighbour& one : *found) EXPECT_EQ(scores[kRows + one.index], one.score);
+      const auto many = rows->TopKMany(two, kRows, 2);
+      ASSERT_TRUE(many);
+      EXPECT_EQ(many->at(0), *rows->TopK(two[0], kRows));
+      EXPECT_EQ(many->at(1), *found);
     }
   }
 }
@@ -145,8 +151,11 @@ TEST(EncodedVectorsTest, BadInputsAreErrors) {
     EXPECT_FALSE(rows->Score(0, *unit, 0));
     EXPECT_TRUE(rows->TopK(two, 0)->empty());
     std::vector<float> scores(2);
-    EXPECT_FALSE(rows->Scores(*rows->Prepare(two), scores));
-    EXPECT_FALSE(rows->Scores({}, std::span(scores).first(1)));
+    const std::vector<EncodedVectors::Query> query = {*rows->Prepare(two)}, other(1);
+    EXPECT_FALSE(rows->Scores(query, scores));
+    EXPECT_FALSE(rows->Scores(other, std::span(scores).first(1)));
+    EXPECT_FALSE(rows->TopKMany(other, 1));
+    EXPECT_TRUE(rows->TopKMany({}, 1)->empty());
   }
   EXPECT_FALSE(EncodedVectors::Encode({VectorEncoding::kInt8, 2}, two, "sse9"));
 }

@@ -9,8 +9,8 @@ namespace {
 constexpr float kMinNorm = 1e-12f;
 
 // Squares whose sum is in this range lost nothing to underflow or overflow that f32 would not lose
-// anyway. False for NaN, and for zero, whose sums are zero either way.
-bool IsSafe(float sum_of_squares) { return sum_of_squares >= 1e-30f && sum_of_squares <= 1e37f; }
+// anyway. False for NaN and for zero.
+bool IsInRange(float sum_of_squares) { return sum_of_squares >= 1e-30f && sum_of_squares <= 1e37f; }
 
 double WideDot(std::span<const float> a, std::span<const float> b) {
   double sum = 0;
@@ -18,42 +18,19 @@ double WideDot(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-// The squares of f32's smallest and largest numbers, 2e-90 and 1e77, have a product in f64's range.
-float CosineOf(double ab, double aa, double bb) {
-  const double squared = aa * bb;
-  if (!std::isfinite(squared)) return NAN;
-  if (squared == 0) return 0.0f;
-  return static_cast<float>(std::clamp(ab / std::sqrt(squared), -1.0, 1.0));
-}
-
-float WideCosine(std::span<const float> a, std::span<const float> b) {
-  return CosineOf(WideDot(a, b), WideDot(a, a), WideDot(b, b));
-}
-
 }  // namespace
 
-float CosineOfSums(std::span<const float> a, std::span<const float> b, float a_dot_b, float a_dot_a,
-                   float b_dot_b) {
-  if (!IsSafe(a_dot_a) || !IsSafe(b_dot_b)) return WideCosine(a, b);
-  return CosineOf(a_dot_b, a_dot_a, b_dot_b);
-}
-
-float Cosine(const DotFns& fns, std::span<const float> a, std::span<const float> b) {
-  float sums[3];
-  fns.dot_and_norms(a.data(), b.data(), a.size(), sums);
-  return CosineOfSums(a, b, sums[0], sums[1], sums[2]);
-}
-
-float CosineWithNorm(const DotFns& fns, std::span<const float> a, float a_dot_a,
-                     std::span<const float> b) {
-  float sums[2];
-  fns.dot_and_norm(a.data(), b.data(), a.size(), sums);
-  return CosineOfSums(a, b, sums[0], a_dot_a, sums[1]);
+// The squares of f32's smallest and largest numbers, 2e-90 and 1e77, have a product in f64's range.
+float WideCosine(std::span<const float> a, std::span<const float> b) {
+  const double squared = WideDot(a, a) * WideDot(b, b);
+  if (!std::isfinite(squared)) return NAN;
+  if (squared == 0) return 0.0f;
+  return static_cast<float>(std::clamp(WideDot(a, b) / std::sqrt(squared), -1.0, 1.0));
 }
 
 float Euclidean(const DotFns& fns, std::span<const float> a, std::span<const float> b) {
   const float squared = fns.squared_distance(a.data(), b.data(), a.size());
-  if (IsSafe(squared)) return std::sqrt(squared);
+  if (IsInRange(squared)) return std::sqrt(squared);
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double difference = static_cast<double>(a[i]) - b[i];
@@ -64,7 +41,7 @@ float Euclidean(const DotFns& fns, std::span<const float> a, std::span<const flo
 
 bool Normalise(const DotFns& fns, std::span<float> x) {
   const float squared = fns.dot(x.data(), x.data(), x.size());
-  if (IsSafe(squared)) {
+  if (IsInRange(squared)) {
     fns.divide(x.data(), std::sqrt(squared), x.size());
     return true;
   }

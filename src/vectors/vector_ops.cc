@@ -17,12 +17,6 @@ Error Invalid(std::string message) {
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
 }
 
-Status CheckLengths(std::span<const float> a, std::span<const float> b) {
-  if (a.size() == b.size()) return Ok();
-  return Invalid("vectors of " + std::to_string(a.size()) + " and " + std::to_string(b.size()) +
-                 " elements");
-}
-
 Status CheckFinite(std::string_view what, std::span<const float> x) {
   const auto bad = std::ranges::find_if(x, [](float v) { return !std::isfinite(v); });
   if (bad == x.end()) return Ok();
@@ -30,13 +24,26 @@ Status CheckFinite(std::string_view what, std::span<const float> x) {
                  " is not finite");
 }
 
-// A result of finite vectors is finite unless it is too large; one of others never is. So the
-// inputs need a look only when the result is not finite.
-Result<float> Checked(float result, std::span<const float> a, std::span<const float> b) {
-  if (std::isfinite(result)) return result;
+// Why there is no result of a and b.
+Result<float> NoResult(std::span<const float> a, std::span<const float> b) {
+  if (a.size() != b.size()) {
+    return Invalid("vectors of " + std::to_string(a.size()) + " and " + std::to_string(b.size()) +
+                   " elements");
+  }
   LATTICE_TRY_VOID(CheckFinite("first vector", a));
   LATTICE_TRY_VOID(CheckFinite("second vector", b));
   return Invalid("a product or a sum is too large for f32");
+}
+
+// A result of finite vectors is finite unless it is too large; one of others never is. So the
+// inputs need a look only when the result is not finite.
+template <typename Compare>
+Result<float> OfPair(std::span<const float> a, std::span<const float> b, Compare compare) {
+  if (a.size() == b.size()) {
+    const float result = compare();
+    if (std::isfinite(result)) return result;
+  }
+  return NoResult(a, b);
 }
 
 Status CheckRows(std::span<const float> matrix, std::size_t dims, std::string_view what) {
@@ -78,24 +85,25 @@ Result<VectorOps> VectorOps::WithInstructionSet(std::string_view name) {
 std::string_view VectorOps::instruction_set() const { return kernels_->name; }
 
 Result<float> VectorOps::Dot(std::span<const float> a, std::span<const float> b) const {
-  LATTICE_TRY_VOID(CheckLengths(a, b));
-  return Checked(kernels_->fns->dot(a.data(), b.data(), a.size()), a, b);
+  return OfPair(a, b, [&] { return kernels_->fns->dot(a.data(), b.data(), a.size()); });
 }
 
 Result<float> VectorOps::SquaredEuclidean(std::span<const float> a,
                                           std::span<const float> b) const {
-  LATTICE_TRY_VOID(CheckLengths(a, b));
-  return Checked(kernels_->fns->squared_distance(a.data(), b.data(), a.size()), a, b);
+  return OfPair(a, b,
+                [&] { return kernels_->fns->squared_distance(a.data(), b.data(), a.size()); });
 }
 
 Result<float> VectorOps::Euclidean(std::span<const float> a, std::span<const float> b) const {
-  LATTICE_TRY_VOID(CheckLengths(a, b));
-  return Checked(vectors::Euclidean(*kernels_->fns, a, b), a, b);
+  return OfPair(a, b, [&] { return vectors::Euclidean(*kernels_->fns, a, b); });
 }
 
 Result<float> VectorOps::Cosine(std::span<const float> a, std::span<const float> b) const {
-  LATTICE_TRY_VOID(CheckLengths(a, b));
-  return Checked(vectors::Cosine(*kernels_->fns, a, b), a, b);
+  if (a.size() == b.size()) {
+    const float cosine = vectors::Cosine(*kernels_->fns, a, b);
+    if (!std::isnan(cosine)) return cosine;  // Never infinite.
+  }
+  return NoResult(a, b);
 }
 
 Status VectorOps::Normalise(std::span<float> x) const {

@@ -12,7 +12,11 @@ constexpr std::size_t GroupFor(std::size_t n_results) { return n_results == 1 ? 
 
 inline Vec Zero() { return _mm256_setzero_ps(); }
 inline Vec Splat(float x) { return _mm256_set1_ps(x); }
-inline Vec Load(const float* p) { return _mm256_loadu_ps(p); }
+inline Vec Load(const float* p) {
+  Vec x = _mm256_loadu_ps(p);
+  asm("" : "+x"(x));  // Or g++ loads it again for each use; loads are what these loops wait for.
+  return x;
+}
 inline Vec LoadPartial(const float* p, std::size_t left) {
   const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   const int n = left < kWidth ? static_cast<int>(left) : 8;
@@ -29,10 +33,12 @@ inline float FoldLanes(Vec v) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+#include "vectors/dot/cosine.inl"
+// CosineOfSafeSums comes first.
 #include "vectors/dot/body.inl"
 
 }  // namespace
 
-const DotFns kDotAvx2 = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, DotTile, Divide};
+const DotFns kDotAvx2 = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, Cosine, DotTile, Divide};
 
 }  // namespace lattice::vectors

@@ -11,7 +11,11 @@ constexpr std::size_t GroupFor(std::size_t) { return 4; }
 
 inline Vec Zero() { return _mm512_setzero_ps(); }
 inline Vec Splat(float x) { return _mm512_set1_ps(x); }
-inline Vec Load(const float* p) { return _mm512_loadu_ps(p); }
+inline Vec Load(const float* p) {
+  Vec x = _mm512_loadu_ps(p);
+  asm("" : "+v"(x));  // Or g++ loads it again for each use; loads are what these loops wait for.
+  return x;
+}
 inline Vec LoadPartial(const float* p, std::size_t left) {
   const auto lanes = left < kWidth ? static_cast<__mmask16>((1u << left) - 1) : __mmask16{0xFFFF};
   return _mm512_maskz_loadu_ps(lanes, p);
@@ -28,10 +32,12 @@ inline float FoldLanes(Vec v) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+#include "vectors/dot/cosine.inl"
+// CosineOfSafeSums comes first.
 #include "vectors/dot/body.inl"
 
 }  // namespace
 
-const DotFns kDotAvx512 = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, DotTile, Divide};
+const DotFns kDotAvx512 = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, Cosine, DotTile, Divide};
 
 }  // namespace lattice::vectors

@@ -51,7 +51,7 @@ inline void SumGroup(const float* a, const float* b, std::size_t n, std::size_t 
 }
 
 template <std::size_t kResults, typename Step>
-inline void SumAll(const float* a, const float* b, std::size_t n, float* results, Step step) {
+[[gnu::always_inline]] inline void SumAll(const float* a, const float* b, std::size_t n, float* results, Step step) {
   Vec sums[kResults][kVecs];
   for (std::size_t first = 0; first < kVecs; first += GroupFor(kResults)) {
     SumGroup<kResults>(a, b, n, first, sums, step);
@@ -81,12 +81,20 @@ void DotAndNorm(const float* a, const float* b, std::size_t n, float* sums) {
   });
 }
 
+inline void AddNorms(Vec x, Vec y, Vec* acc) {
+  acc[0] = Fma(x, y, acc[0]);
+  acc[1] = Fma(x, x, acc[1]);
+  acc[2] = Fma(y, y, acc[2]);
+}
+
 void DotAndNorms(const float* a, const float* b, std::size_t n, float* sums) {
-  SumAll<3>(a, b, n, sums, [](Vec x, Vec y, Vec* acc) {
-    acc[0] = Fma(x, y, acc[0]);
-    acc[1] = Fma(x, x, acc[1]);
-    acc[2] = Fma(y, y, acc[2]);
-  });
+  SumAll<3>(a, b, n, sums, AddNorms);
+}
+
+float Cosine(const float* a, const float* b, std::size_t n) {
+  float sums[3];
+  SumAll<3>(a, b, n, sums, AddNorms);
+  return CosineOfSafeSums(sums[0], sums[1], sums[2]);
 }
 
 // Registers hold the sums of all pairs for one vector's place at a time.

@@ -13,6 +13,7 @@ namespace lattice::vectors {
 ///   squared_distance  sum (a[i] - b[i])^2
 ///   dot_and_norm      sums[0] = dot(a, b), sums[1] = dot(b, b)
 ///   dot_and_norms     sums[0] = dot(a, b), sums[1] = dot(a, a), sums[2] = dot(b, b)
+///   cosine            of those sums: in [-1, 1], or NaN where a square is outside [1e-18, 1e18]
 ///   dot_tile          dots[j * kTileA + i] = dot(a + i * a_stride, b + j * b_stride) for i <
 ///   kTileA,
 ///                     j < kTileB: the same bits, with fewer loads

@@ -45,11 +45,13 @@ std::vector<std::uint32_t> Bits(std::span<const float> x) {
 
 // All results of one row of the table.
 std::vector<float> Results(const DotFns& fns, const float* a, const float* b, std::size_t n) {
-  std::vector<float> r(7);
+  std::vector<float> r(8);
   r[0] = fns.dot(a, b, n);
   r[1] = fns.squared_distance(a, b, n);
   fns.dot_and_norm(a, b, n, &r[2]);
   fns.dot_and_norms(a, b, n, &r[4]);
+  const float cosine = fns.cosine(a, b, n);
+  r[7] = std::isnan(cosine) ? 2.0f : cosine;  // Which bits say NaN does not matter.
   std::vector<float> quotient(b, b + n);
   fns.divide(quotient.data(), 3.0f, n);
   r.insert(r.end(), quotient.begin(), quotient.end());
@@ -150,6 +152,10 @@ TEST_P(DotVariantTest, StaysWithinTheStatedErrorOfF64) {
     ASSERT_EQ(r[4], r[0]);
     ASSERT_EQ(r[6], r[3]);
     ASSERT_EQ(r[5], GetParam().fns->dot(a.data(), a.data(), n));
+    if (n > 0) {
+      ASSERT_NEAR(r[7], r[0] / std::sqrt(static_cast<double>(r[5]) * r[6]), 4 * kUnit) << n;
+      ASSERT_EQ(GetParam().fns->cosine(a.data(), a.data(), n), 1.0f) << n;
+    }
   }
 }
 
@@ -166,6 +172,18 @@ TEST_P(DotVariantTest, ANonFiniteElementIsNeverLost) {
       GetParam().fns->dot_and_norms(a.data(), b.data(), a.size(), sums);
       EXPECT_FALSE(std::isfinite(sums[1]));
     }
+  }
+}
+
+TEST_P(DotVariantTest, ACosineOfSquaresThatLostDigitsIsNone) {
+  for (const float scale : {0.0f, 1e-20f, 1e-10f, 1e10f, 1e20f}) {
+    const std::vector<float> a(70, scale), b(70, -1.0f);
+    EXPECT_TRUE(std::isnan(GetParam().fns->cosine(a.data(), b.data(), 70))) << scale;
+    EXPECT_TRUE(std::isnan(GetParam().fns->cosine(b.data(), a.data(), 70))) << scale;
+  }
+  for (const float scale : {1e-9f, 1e8f}) {
+    const std::vector<float> a(70, scale), b(70, -1.0f);
+    EXPECT_NEAR(GetParam().fns->cosine(a.data(), b.data(), 70), -1.0f, 1e-6) << scale;
   }
 }
 

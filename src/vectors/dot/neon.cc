@@ -28,10 +28,12 @@ inline float FoldLanes(Vec v) {
   return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
 }
 
+#include "vectors/dot/cosine.inl"
+// CosineOfSafeSums comes first.
 #include "vectors/dot/body.inl"
 
 }  // namespace
 
-const DotFns kDotNeon = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, DotTile, Divide};
+const DotFns kDotNeon = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, Cosine, DotTile, Divide};
 
 }  // namespace lattice::vectors

@@ -18,10 +18,12 @@ inline Vec Div(Vec a, Vec b) { return a / b; }
 inline Vec Fma(Vec a, Vec b, Vec c) { return __builtin_fmaf(a, b, c); }
 inline float FoldLanes(Vec v) { return v; }
 
+#include "vectors/dot/cosine.inl"
+// CosineOfSafeSums comes first.
 #include "vectors/dot/body.inl"
 
 }  // namespace
 
-const DotFns kDotScalar = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, DotTile, Divide};
+const DotFns kDotScalar = {Dot, SquaredDistance, DotAndNorm, DotAndNorms, Cosine, DotTile, Divide};
 
 }  // namespace lattice::vectors

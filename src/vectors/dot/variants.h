@@ -13,6 +13,7 @@ struct DotFns {
   float (*squared_distance)(const float* a, const float* b, std::size_t n);
   void (*dot_and_norm)(const float* a, const float* b, std::size_t n, float* sums);
   void (*dot_and_norms)(const float* a, const float* b, std::size_t n, float* sums);
+  float (*cosine)(const float* a, const float* b, std::size_t n);
   void (*dot_tile)(const float* a, std::size_t a_stride, const float* b, std::size_t b_stride,
                    std::size_t n, float* dots);
   void (*divide)(float* x, float divisor, std::size_t n);

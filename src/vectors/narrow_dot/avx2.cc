@@ -69,6 +69,8 @@ inline Sums StepHamming(Sums sums, Block a, Block b) {
   return _mm256_add_epi32(sums, _mm256_sad_epu8(count, _mm256_setzero_si256()));
 }
 
+#include "vectors/narrow_dot/load_end.inl"
+// LoadEnd comes first.
 #include "vectors/narrow_dot/body.inl"
 
 }  // namespace

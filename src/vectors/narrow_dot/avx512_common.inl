@@ -29,6 +29,10 @@ constexpr std::size_t kBlock = 64;
 
 inline Sums NoSums() { return _mm512_setzero_si512(); }
 inline Block LoadBlock(const unsigned char* p) { return _mm512_loadu_si512(p); }
+inline Block LoadEnd(const unsigned char* p, std::size_t left, int padding) {
+  const auto lanes = static_cast<__mmask64>((1ull << left) - 1);
+  return _mm512_mask_loadu_epi8(_mm512_set1_epi8(static_cast<char>(padding)), lanes, p);
+}
 inline Sums AddSums(Sums a, Sums b) { return _mm512_add_epi32(a, b); }
 inline std::uint32_t Total(Sums s) {
   return static_cast<std::uint32_t>(_mm512_reduce_add_epi32(s));

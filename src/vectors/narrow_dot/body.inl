@@ -56,14 +56,13 @@ inline std::uint32_t SumBlocks(const void* a, const void* b, std::size_t n_bytes
     first = kStep(first, LoadBlock(x + i), LoadBlock(y + i));
     second = kStep(second, LoadBlock(x + i + kBlock), LoadBlock(y + i + kBlock));
   }
-  for (; i < n_bytes; i += kBlock) {
-    unsigned char last_x[kBlock], last_y[kBlock];
-    const std::size_t left = n_bytes - i < kBlock ? n_bytes - i : kBlock;
-    __builtin_memset(last_x, padding, kBlock);
-    __builtin_memset(last_y, padding, kBlock);
-    __builtin_memcpy(last_x, x + i, left);
-    __builtin_memcpy(last_y, y + i, left);
-    first = kStep(first, LoadBlock(last_x), LoadBlock(last_y));
+  if (i + kBlock <= n_bytes) {
+    second = kStep(second, LoadBlock(x + i), LoadBlock(y + i));
+    i += kBlock;
+  }
+  if (i < n_bytes) {
+    const std::size_t left = n_bytes - i;
+    first = kStep(first, LoadEnd(x + i, left, padding), LoadEnd(y + i, left, padding));
   }
   return Total(AddSums(first, second));
 }

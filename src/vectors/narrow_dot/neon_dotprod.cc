@@ -11,6 +11,8 @@ inline int32x4_t AddProducts(int32x4_t sums, int8x16_t a, int8x16_t b) {
 
 #include "vectors/narrow_dot/neon_common.inl"
 // Vec and Block come first.
+#include "vectors/narrow_dot/load_end.inl"
+// LoadEnd comes first.
 #include "vectors/narrow_dot/body.inl"
 
 }  // namespace
