@@ -34,7 +34,7 @@ enum class Activation : std::uint8_t {
 };
 std::string_view ActivationName(Activation activation);  ///< "leaky_relu", ...
 
-/// How weights start; biases are zero but for LayerOptions::spread_biases. Drawn uniformly.
+/// How weights start; biases are zero. Both draw uniformly.
 enum class Start : std::uint8_t {
   kAuto,    ///< He before the ReLU family, GELU and SiLU; Xavier before the others.
   kHe,      ///< Variance 2 / n_inputs.
@@ -46,9 +46,6 @@ struct LayerOptions {
   bool layer_norm = false;  ///< Normalise each row of sums before the activation; has parameters.
   float dropout = 0.0f;     ///< Share of outputs that are zero, in training only; in [0, 1).
   Start start = Start::kAuto;
-  /// Biases start as weights do, not at zero: units then bend in different places from the
-  /// beginning, which matters where there are few inputs.
-  bool spread_biases = false;
   std::string name = {};
 };
 
@@ -118,11 +115,7 @@ class NetworkBuilder {
  private:
   std::size_t n_inputs_;
   std::vector<LayerInfo> layers_;
-  struct LayerStart {
-    Start weights = Start::kAuto;
-    bool spreads_biases = false;
-  };
-  std::vector<LayerStart> starts_;
+  std::vector<Start> starts_;
 };
 
 /// Where the work is done.

@@ -27,7 +27,7 @@ NetworkBuilder& NetworkBuilder::Layer(std::size_t n_outputs, Activation activati
   const std::size_t n_inputs = layers_.empty() ? n_inputs_ : layers_.back().n_outputs;
   layers_.push_back({n_inputs, n_outputs, activation, options.slope, options.layer_norm,
                      options.dropout, std::move(options.name)});
-  starts_.push_back({options.start, options.spread_biases});
+  starts_.push_back(options.start);
   return *this;
 }
 
@@ -37,16 +37,14 @@ Result<Network> NetworkBuilder::Build(std::uint64_t seed) const {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const LayerInfo& layer = layers_[l];
     const LayerPlace& place = data.places[l];
-    const double limit = Limit(layer, starts_[l].weights);
+    const double limit = Limit(layer, starts_[l]);
     Random random(seed, l);
-    const auto draw = [&] { return static_cast<float>((2 * random.Uniform() - 1) * limit); };
     for (std::size_t o = 0; o < layer.n_outputs; ++o) {
       for (std::size_t i = 0; i < layer.n_inputs; ++i) {
-        data.values()[place.weights + i * place.stride + o] = draw();
+        data.values()[place.weights + i * place.stride + o] =
+            static_cast<float>((2 * random.Uniform() - 1) * limit);
       }
     }
-    if (!starts_[l].spreads_biases) continue;
-    for (std::size_t o = 0; o < layer.n_outputs; ++o) data.values()[place.biases + o] = draw();
   }
   return network;
 }
