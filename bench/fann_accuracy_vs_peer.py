@@ -37,7 +37,7 @@ def digits():
 # Rows to learn, rows to judge by, hidden layers, activation, epochs, batch, rate.
 SETS = {
     "xor": lambda: (xor(), xor(), (8,), "tanh", 500, 4, 0.03),
-    "spirals": lambda: (spirals(0), spirals(0.5), (32, 32), "tanh", 1000, 32, 0.01),
+    "spirals": lambda: (spirals(0), spirals(0.5), (64, 64, 64), "relu", 1000, 32, 0.003),
     "digits": lambda: (tuple(v[:1347] for v in digits()), tuple(v[1347:] for v in digits()), (64,), "relu", 30, 32, 0.001),
 }
 

@@ -5,23 +5,45 @@ The folder is that of the built vectors_top_k_bench and vectors_encoded_vectors_
 faiss are measured when they are installed. The engines take turns, so that a change of the machine's speed meets all of
 them; medians, with the fastest and the slowest in brackets.
 
-Pairs: 64 pairs a call, nanoseconds of processor time a pair (SimSIMD and NumKong: one Python call for the 64, NumPy:
-three einsum calls). Top-10: rows of 384 elements, milliseconds a query, one query at a time and 32 at once, by cosine
-and by dot product, with one thread (processor time) and with two (wall time). NumPy, SimSIMD and NumKong compute all
-scores, then np.argpartition; FAISS has IndexFlatIP, which knows the dot product alone. `read`: the same rows added up.
+Pairs: nanoseconds of processor time a pair; 64 of f32 in turn, of int8 and bits the same one again. NumPy takes three
+einsum calls for the 64. Of SimSIMD and NumKong a loop in C calls the functions that their Python modules export, so
+that no call of Python counts (needs `cc`); ours are called from C++, the cosine with its checks of lengths and results.
+Top-10: rows of 384 elements, milliseconds a query, one query at a time and 32 at once, by cosine and by dot product,
+with one thread (processor time) and with two (wall time). NumPy, SimSIMD and NumKong compute all scores, then
+np.argpartition; FAISS has IndexFlatIP, which knows the dot product alone. `read`: the same rows added up.
 """
 import argparse
+import ctypes
 import json
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 DIMS = (384, 768, 1024)
 PAIRS, QUERIES = 64, 32
 COLS, K = 384, 10
 NARROW = {"int8": "int8 pair", "binary": "binary pair"}
+
+
+# Of a pair's function, (a, b, n, result): its name, and what n counts of a row.
+PAIR_FUNCTIONS = {
+    "simsimd": {"pair": ("simsimd_cos_f32", 1), "int8 pair": ("simsimd_dot_i8", 1),
+                "binary pair": ("simsimd_hamming_b8", 1)},
+    "numkong": {"pair": ("nk_angular_f32", 1), "int8 pair": ("nk_dot_i8", 1), "binary pair": ("nk_hamming_u1", 8)},
+}
+LOOP = """
+#include <stddef.h>
+void run(void (*of_pair)(const void*, const void*, size_t, void*), const char* a, const char* b, size_t n,
+         size_t row_bytes, size_t pairs, size_t rounds) {
+  double result[2];
+  for (size_t r = 0; r < rounds; ++r) {
+    for (size_t p = 0; p < pairs; ++p) of_pair(a + p * row_bytes, b + p * row_bytes, n, result);
+  }
+}
+"""
 
 
 def parse_arguments():
@@ -73,6 +95,10 @@ def seconds_of(call, threads):
     return elapsed / n_calls
 
 
+def module_file(name):
+    return sys.modules.get(f"{name}._{name}", sys.modules[name]).__file__
+
+
 def best_of(np, distances):
     chosen = np.argpartition(distances, K, axis=1)[:, :K]
     return np.take_along_axis(chosen, np.argsort(np.take_along_axis(distances, chosen, 1), axis=1), 1)
@@ -89,6 +115,29 @@ def numpy_functions(np):
     }
 
 
+def c_loop():
+    """LOOP, compiled."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-x", "c", "-", "-o", f"{folder}/loop.so"], check=True,
+                       input=LOOP, text=True)
+        run = ctypes.CDLL(f"{folder}/loop.so").run
+    run.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_size_t] * 4
+    return run
+
+
+def c_pair(run, module, name, of_row):
+    """Many rounds over pairs by an exported function; gives seconds a round."""
+    function = ctypes.cast(getattr(ctypes.CDLL(module), name), ctypes.c_void_p)
+
+    def timed(a, b):
+        rounds = 100_000 // len(a)
+        start = time.process_time()
+        run(function, a.ctypes.data, b.ctypes.data, a.shape[1] * of_row, a.strides[0], len(a), rounds)
+        return (time.process_time() - start) / rounds
+
+    return timed
+
+
 def simd_functions(np, library, cosine):
     """Of SimSIMD and NumKong, whose functions have one form."""
     def top(q, m, metric, threads):
@@ -96,9 +145,6 @@ def simd_functions(np, library, cosine):
         return best_of(np, -scores if metric == "dot" else scores)
 
     return {
-        "pair": getattr(library, cosine),
-        "int8 pair": library.dot,
-        "binary pair": lambda a, b: library.hamming(a, b, "bin8" if cosine == "cosine" else "uint1"),
         "top dot": lambda q, m, threads: top(q, m, "dot", threads),
         "top cosine": lambda q, m, threads: top(q, m, cosine, threads),
     }
@@ -131,16 +177,22 @@ def peer_times(threads, n_rows):
     matrix = rng.random((n_rows, COLS), dtype=np.float32) * 2 - 1
     queries = rng.random((QUERIES, COLS), dtype=np.float32) * 2 - 1
     rows, found = [], {}
+    run = c_loop()
     for engine, functions in engines_of(np, matrix, threads).items():
+        of_c = PAIR_FUNCTIONS.get(engine.split()[0], {})
         for kind in ("pair", "int8 pair", "binary pair") if threads == 1 else ():
-            for n in DIMS if kind in functions else ():
-                a, b = rng.uniform(-1, 1, (2, PAIRS, n)).astype(np.float32)
+            for n in DIMS if kind in functions or kind in of_c else ():
+                n_pairs = PAIRS if kind == "pair" else 1
+                a, b = rng.uniform(-1, 1, (2, n_pairs, n)).astype(np.float32)
                 if kind == "int8 pair":
                     a, b = ((x * 127).astype(np.int8) for x in (a, b))
                 elif kind == "binary pair":
                     a, b = (np.packbits(x < 0, axis=1) for x in (a, b))
-                seconds = seconds_of(lambda: functions[kind](a, b), 1)
-                rows.append([engine, kind, n, 1, seconds / PAIRS])
+                if kind in of_c:
+                    seconds = c_pair(run, module_file(engine.split()[0]), *of_c[kind])(a, b)
+                else:
+                    seconds = seconds_of(lambda: functions[kind](a, b), 1)
+                rows.append([engine, kind, n, 1, seconds / n_pairs])
         for kind in ("top cosine", "top dot"):
             for q in (queries[:1], queries) if kind in functions else ():
                 chosen = functions[kind](q, matrix, threads).tolist()
