@@ -12,8 +12,8 @@
 #include <array>
 #include <boost/json.hpp>
 #include <charconv>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -190,6 +190,13 @@ struct Totals {
   std::vector<double> compile_us;
 };
 
+// Of this thread, so that the machine's other work does not count.
+double ProcessorUs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
+}
+
 std::string ReasonOf(std::string message) {
   const std::size_t colon = message.find(": ");
   std::string path = message.substr(0, colon);
@@ -200,11 +207,11 @@ std::string ReasonOf(std::string message) {
 void JudgeOne(const json::value& schema, const json::array& tests, const std::string& name,
               const grammar::JsonSchemaOptions& options, Totals& totals) {
   ++totals.schemas;
-  const auto start = std::chrono::steady_clock::now();
+  const double start = ProcessorUs();
   const auto compiled = grammar::CompileJsonSchema(schema, options);
-  const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
-  totals.compile_us.push_back(us.count());
-  if (us.count() > kSlowUs) std::printf("slow %s: %.0f us\n", name.c_str(), us.count());
+  const double us = ProcessorUs() - start;
+  totals.compile_us.push_back(us);
+  if (us > kSlowUs) std::printf("slow %s: %.0f us\n", name.c_str(), us);
   const bool none_valid =
       std::ranges::none_of(tests, [](const json::value& t) { return t.at("valid").as_bool(); });
   if (!compiled) {
@@ -246,7 +253,8 @@ void Print(Totals& t) {
       "schemas %zu  passing %zu  refused %zu  wrong accepts %zu  wrong rejects %zu  "
       "undecided %zu\n",
       t.schemas, t.passing, t.refused, t.wrong_accepts, t.wrong_rejects, t.undecided);
-  std::printf("compile us: p50 %.0f  p99 %.0f  max %.0f\n", at(0.5), at(0.99), at(1));
+  std::printf("compile us of processor time: p50 %.0f  p99 %.0f  max %.0f\n", at(0.5), at(0.99),
+              at(1));
   std::vector<std::pair<std::size_t, std::string>> by_count;
   for (const auto& [reason, n] : t.reasons) by_count.emplace_back(n, reason);
   std::ranges::sort(by_count, std::greater<>());

@@ -82,7 +82,7 @@ Result<std::shared_ptr<decoding::LogitMask>> ChatSession::Mask(bool begins_insid
                                                    thinking_.enabled.value_or(true)));
   }
   return std::shared_ptr<decoding::LogitMask>(std::make_shared<decoding::GrammarMask>(
-      structure_, EndTokens(generation_, *engine_.model), marks));
+      structure_, engine_.model->tokenizer, EndTokens(generation_, *engine_.model), marks));
 }
 
 Result<ChatTurn> ChatSession::Answer(const std::stop_token& stop, ChatSink sink) {

@@ -70,8 +70,8 @@ Status Complete(const Arguments& arguments, const AppContext& context) {
   if (options.max_tokens == 0) options.max_tokens = kDefaultMaxTokens;
   LATTICE_TRY(auto automaton, PrepareStructure(structure, *engine.model));
   if (automaton != nullptr) {
-    options.mask = std::make_shared<decoding::GrammarMask>(std::move(automaton),
-                                                           EndTokens(options, *engine.model));
+    options.mask = std::make_shared<decoding::GrammarMask>(
+        std::move(automaton), engine.model->tokenizer, EndTokens(options, *engine.model));
   }
   options.n_top_log_probabilities = arguments.logprobs;
   options.stop = context.stop;

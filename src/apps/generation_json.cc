@@ -30,6 +30,7 @@ boost::json::object UsageJson(const engine::GenerationUsage& usage) {
   return {{"prompt_tokens", usage.n_prompt},
           {"cached_tokens", usage.n_cached},
           {"completion_tokens", usage.n_generated},
+          {"forced_tokens", usage.n_forced},
           {"total_tokens", usage.n_prompt + usage.n_generated},
           {"time_to_first_token_s", Rounded(usage.first_token_seconds)},
           {"prompt_tokens_per_s", Rounded(usage.prompt_tokens_per_second())},

@@ -29,9 +29,11 @@ Result<ThinkingMarks> FindThinkingMarks(const tokenizers::Tokenizer& tokenizer,
 }
 
 GrammarMask::GrammarMask(std::shared_ptr<grammar::Automaton> automaton,
+                         std::shared_ptr<const tokenizers::Tokenizer> tokenizer,
                          std::vector<TokenId> end_tokens, std::optional<ThinkingMarks> thinking)
     : matcher_(automaton),
       vocabulary_(automaton->vocabulary()),
+      forced_(vocabulary_, std::move(tokenizer)),
       end_tokens_(std::move(end_tokens)),
       thinking_(thinking),
       place_(!thinking                 ? Place::kText
@@ -56,7 +58,21 @@ bool GrammarMask::IsOver() const {
   return place_ == Place::kText && matcher_.is_complete() && !matcher_.can_continue();
 }
 
+Result<std::optional<TokenId>> GrammarMask::Forced() {
+  if (place_ != Place::kText) return std::optional<TokenId>();
+  if (!forced_now_) {
+    LATTICE_TRY(forced_now_, forced_.After(matcher_));
+  }
+  return *forced_now_;
+}
+
 Status GrammarMask::Fill(std::span<std::uint64_t> allowed) {
+  LATTICE_TRY(const auto forced, Forced());
+  if (forced && (allowed[static_cast<std::size_t>(*forced) / 64] >> (*forced % 64) & 1) != 0) {
+    std::ranges::fill(allowed, 0);
+    grammar::SetBit(allowed, *forced);
+    return Ok();
+  }
   if (place_ == Place::kThinking) {
     for (const TokenId id : end_tokens_) grammar::ClearBit(allowed, id);
     return Ok();
@@ -82,6 +98,7 @@ Status GrammarMask::Fill(std::span<std::uint64_t> allowed) {
 }
 
 Status GrammarMask::Accept(TokenId id) {
+  forced_now_.reset();
   if (place_ == Place::kThinking) {
     if (id == thinking_->close) place_ = Place::kGap;
     return Ok();

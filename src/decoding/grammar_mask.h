@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "decoding/forced_token.h"
 #include "decoding/logit_mask.h"
 #include "grammar/matcher.h"
 #include "lattice/result.h"
@@ -29,15 +30,19 @@ Result<ThinkingMarks> FindThinkingMarks(const tokenizers::Tokenizer& tokenizer,
                                         bool begins_inside, bool may_open);
 
 /// Holds a text to a grammar: from its beginning, or from the end of its thinking. An end token may
-/// come once the text is one of the grammar's; special tokens and ids without text never.
+/// come once the text is one of the grammar's; special tokens and ids without text never. Where the
+/// grammar leaves the text no choice, one token is left; see ForcedTokens.
 class GrammarMask final : public LogitMask {
  public:
+  /// tokenizer   whose tokens the automaton's vocabulary has.
   /// end_tokens  end the answer; none: it goes on until nothing may follow.
-  GrammarMask(std::shared_ptr<grammar::Automaton> automaton, std::vector<TokenId> end_tokens,
-              std::optional<ThinkingMarks> thinking = {});
+  GrammarMask(std::shared_ptr<grammar::Automaton> automaton,
+              std::shared_ptr<const tokenizers::Tokenizer> tokenizer,
+              std::vector<TokenId> end_tokens, std::optional<ThinkingMarks> thinking = {});
 
   /// kResourceExhausted when the text is past the automaton's limits.
   Status Fill(std::span<std::uint64_t> allowed) override;
+  Result<std::optional<TokenId>> Forced() override;
   Status Accept(TokenId id) override;
   bool IsOver() const override;
 
@@ -54,6 +59,8 @@ class GrammarMask final : public LogitMask {
 
   grammar::Matcher matcher_;
   std::shared_ptr<const grammar::Vocabulary> vocabulary_;
+  ForcedTokens forced_;
+  std::optional<std::optional<TokenId>> forced_now_;  // what Forced said since the last token
   std::vector<TokenId> end_tokens_;
   std::optional<ThinkingMarks> thinking_;
   Place place_;

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 
 #include "base/json.h"
 #include "decoding/grammar_cache.h"
 #include "decoding/sampler.h"
+#include "grammar/regex.h"
 
 namespace lattice::decoding {
 namespace {
@@ -38,7 +40,7 @@ TEST(GrammarMaskTest, RandomTextsAreTextsOfTheGrammar) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       auto automaton = cache.Get({GrammarKind::kRegex, std::string(kRecord)});
       ASSERT_TRUE(automaton) << automaton.error().message;
-      GrammarMask mask(*automaton, {2});
+      GrammarMask mask(*automaton, tokenizer, {2});
       auto sampler = Sampler::Create({.temperature = 1.5f, .seed = seed}, n_tokens);
       ASSERT_TRUE(sampler);
       sampler->SetMask(&mask);
@@ -73,7 +75,7 @@ TEST(GrammarMaskTest, OnlyAnEndMayFollowWhatIsComplete) {
   const TokenId a = *tokenizer->Find("a");
   const TokenId b = *tokenizer->Find("b");
   const TokenId end = static_cast<TokenId>(n_tokens) - 1;
-  GrammarMask mask(*cache.Get({GrammarKind::kRegex, "ab?"}), {end});
+  GrammarMask mask(*cache.Get({GrammarKind::kRegex, "ab?"}), tokenizer, {end});
   EXPECT_FALSE(Allows(mask, n_tokens, end));
   EXPECT_FALSE(mask.Accept(end));
   EXPECT_FALSE(mask.Accept(b));
@@ -102,7 +104,7 @@ TEST(GrammarMaskTest, TheGrammarBeginsWhereThinkingEnds) {
   const TokenId close = open + 1, end = open + 2;
   const auto automaton = *cache.Get({GrammarKind::kRegex, "a+"});
 
-  GrammarMask thinks(automaton, {end}, ThinkingMarks{open, close, false});
+  GrammarMask thinks(automaton, tokenizer, {end}, ThinkingMarks{open, close, false});
   EXPECT_TRUE(Allows(thinks, n_tokens, open));
   EXPECT_FALSE(Allows(thinks, n_tokens, b));
   ASSERT_TRUE(thinks.Accept(open));
@@ -120,13 +122,71 @@ TEST(GrammarMaskTest, TheGrammarBeginsWhereThinkingEnds) {
   EXPECT_FALSE(Allows(thinks, n_tokens, line));
   EXPECT_TRUE(Allows(thinks, n_tokens, end));
 
-  GrammarMask skips(automaton, {end}, ThinkingMarks{open, close, false});
+  GrammarMask skips(automaton, tokenizer, {end}, ThinkingMarks{open, close, false});
   ASSERT_TRUE(skips.Accept(a));
   EXPECT_FALSE(Allows(skips, n_tokens, open));
 
-  GrammarMask inside(automaton, {end}, ThinkingMarks{{}, close, true});
+  GrammarMask inside(automaton, tokenizer, {end}, ThinkingMarks{{}, close, true});
   EXPECT_TRUE(Allows(inside, n_tokens, b));
   EXPECT_FALSE(inside.IsOver());
+}
+
+TEST(GrammarMaskTest, WhatIsCertainComesInTheTokenizersTokens) {
+  for (const char* name : {"llama", "qwen3", "gemma3"}) {
+    const auto tokenizer = Load(name);
+    ASSERT_NE(tokenizer, nullptr);
+    const std::size_t n_tokens = tokenizer->vocab_size();
+    GrammarCache cache(tokenizer, n_tokens);
+    const std::string certain = "the other and then nothing";
+    GrammarMask mask(*cache.Get({GrammarKind::kRegex, certain + "!?"}), tokenizer, {2});
+    std::vector<TokenId> ids;
+    while (true) {
+      const auto forced = mask.Forced();
+      ASSERT_TRUE(forced) << forced.error().message;
+      if (!*forced) break;
+      std::vector<std::uint64_t> bits((n_tokens + 63) / 64, UINT64_MAX);
+      ASSERT_TRUE(mask.Fill(bits));
+      std::vector<TokenId> left;
+      for (TokenId id = 0; id < static_cast<TokenId>(n_tokens); ++id) {
+        if ((bits[static_cast<std::size_t>(id) / 64] >> (id % 64) & 1) != 0) left.push_back(id);
+      }
+      ASSERT_EQ(left, std::vector<TokenId>{**forced});
+      // Banned, it is not the only one, unless nothing else spells the text.
+      std::ranges::fill(bits, UINT64_MAX);
+      grammar::ClearBit(bits, **forced);
+      ASSERT_TRUE(mask.Fill(bits));
+      EXPECT_EQ(bits[static_cast<std::size_t>(**forced) / 64] >> (**forced % 64) & 1, 0u);
+      ASSERT_TRUE(mask.Accept(**forced));
+      ids.push_back(**forced);
+    }
+    const auto text = tokenizer->Decode(ids, /*skip_special_tokens=*/true);
+    ASSERT_TRUE(text);
+    EXPECT_EQ(*text, certain) << name;
+    EXPECT_TRUE(Allows(mask, n_tokens, 2)) << "the text may end here";
+    if (std::string_view(name) == "llama") continue;  // puts a space before a text
+    const auto encoded = tokenizer->Encode(certain, {.add_special_tokens = false});
+    ASSERT_TRUE(encoded);
+    EXPECT_EQ(ids, encoded->ids) << name;
+  }
+}
+
+TEST(GrammarMaskTest, NothingIsCertainWhereATokenMayGoPastIt) {
+  const auto vocabulary = std::make_shared<const grammar::Vocabulary>(
+      std::vector<std::string>{"a", "b", "ab", "abc", "c", "abd", "d"});
+  const auto tokenizer = Load("qwen3");
+  const auto after = [&](std::string_view pattern) {
+    grammar::GrammarBuilder builder;
+    const auto e = grammar::ParseRegex(pattern, builder);
+    const auto built = std::move(builder).Build(builder.Terminal(*e));
+    grammar::Matcher text(std::make_shared<grammar::Automaton>(*built, vocabulary));
+    return *ForcedTokens(vocabulary, tokenizer).After(text);
+  };
+  EXPECT_EQ(after("abe*"), 2);
+  EXPECT_EQ(after("ab(c|e)"), std::nullopt);  // abc
+  EXPECT_EQ(after("ab(e|f)"), 2);             // abc and abd are no such texts
+  EXPECT_EQ(after("(ab)?"), std::nullopt);
+  EXPECT_EQ(after("a|b"), std::nullopt);
+  EXPECT_EQ(after("dz"), 6);
 }
 
 TEST(GrammarCacheTest, KeepsWhatFits) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/token_id.h"
@@ -16,12 +17,15 @@ class LogitMask {
 
   /// Clears the bits of tokens that may not come next.
   ///
-  /// allowed  one bit a token, all set: bit id % 64 of word id / 64. Bits past the vocabulary are
-  ///          ignored.
+  /// allowed  one bit a token: bit id % 64 of word id / 64, set but for tokens that may not come
+  ///          anyway. Bits past the vocabulary are ignored.
   virtual Status Fill(std::span<std::uint64_t> allowed) = 0;
 
   /// The token that has come. Errors  kInvalidArgument when Fill would not have allowed it.
   virtual Status Accept(TokenId id) = 0;
+
+  /// The only token that Fill leaves of all, where that is so and easily known.
+  virtual Result<std::optional<TokenId>> Forced() { return std::optional<TokenId>(); }
 
   /// Nothing but the end of the text may come: it need not be asked for.
   virtual bool IsOver() const { return false; }

@@ -61,12 +61,26 @@ Result<TokenId> Sampler::Sample(std::span<const float> logits) {
   return candidates_.Draw(uniform).id;
 }
 
+Result<std::optional<TokenId>> Sampler::SampleForced() {
+  if (mask_ == nullptr) return std::optional<TokenId>();
+  LATTICE_TRY(const std::optional<TokenId> forced, mask_->Forced());
+  if (!forced || std::ranges::find(options_.banned, *forced) != options_.banned.end()) {
+    return std::optional<TokenId>();
+  }
+  ++n_sampled_;
+  if (!options_.is_greedy() && options_.mirostat_tau != 0) NoteSurprise(0);
+  return forced;
+}
+
 // Bias, bans and mask.
 Status Sampler::Restrict() {
   for (const LogitBias& bias : options_.logit_bias) candidates_.Add(bias.id, bias.bias);
   for (const TokenId id : options_.banned) candidates_.Remove(id);
   if (mask_ != nullptr) {
     allowed_.assign((vocab_size_ + 63) / 64, UINT64_MAX);
+    for (const TokenId id : options_.banned) {
+      allowed_[static_cast<std::size_t>(id) / 64] &= ~(std::uint64_t{1} << (id % 64));
+    }
     LATTICE_TRY_VOID(mask_->Fill(allowed_));
     candidates_.KeepAllowed(allowed_);
   }
@@ -115,10 +129,13 @@ void Sampler::ApplyStep(SamplingStep step, double xtc_uniform) {
 TokenId Sampler::DrawMirostat(double uniform) {
   candidates_.KeepSurprise(static_cast<float>(mirostat_mu_));
   const Candidates::Drawn drawn = candidates_.Draw(uniform);
-  const double surprise = -std::log2(drawn.probability);
+  NoteSurprise(-std::log2(drawn.probability));
+  return drawn.id;
+}
+
+void Sampler::NoteSurprise(double surprise) {
   mirostat_mu_ -= static_cast<double>(options_.mirostat_eta) *
                   (surprise - static_cast<double>(options_.mirostat_tau));
-  return drawn.id;
 }
 
 }  // namespace lattice::decoding

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,10 @@ class Sampler {
   ///         or what the mask says. The random numbers of the step are not used up then.
   Result<TokenId> Sample(std::span<const float> logits);
 
+  /// Draws without logits where the mask leaves one token; absent where a row is needed. Sampler
+  /// and random numbers are afterwards as if Sample had drawn it. Errors  what the mask says.
+  Result<std::optional<TokenId>> SampleForced();
+
   /// The token that the text goes on with: the one drawn, or one that the caller forced.
   /// Errors  what the mask says.
   Status Accept(TokenId id);
@@ -61,6 +66,7 @@ class Sampler {
   Status Restrict();
   void ApplyStep(SamplingStep step, double xtc_uniform);
   TokenId DrawMirostat(double uniform);
+  void NoteSurprise(double surprise);
 
   SamplingOptions options_;
   std::size_t vocab_size_;

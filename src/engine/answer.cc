@@ -105,6 +105,24 @@ Status Answer::Next(std::span<const float> logits) {
   logits = logits.first(n_tokens_);
   if (usage_.n_generated == 0) usage_.prompt_seconds = Seconds(Clock::now() - *work_began_);
   LATTICE_TRY(const TokenId id, Draw(logits));
+  return Take(id, logits);
+}
+
+Result<bool> Answer::NextForced() {
+  LATTICE_CHECK(!finish_);
+  if (options_->n_top_log_probabilities) return false;
+  std::optional<TokenId> id = budget_ ? budget_->Forced() : std::nullopt;
+  if (!id) {
+    LATTICE_TRY(id, sampler_.SampleForced());
+  }
+  if (!id) return false;
+  ++usage_.n_forced;
+  LATTICE_TRY_VOID(Take(*id, {}));
+  return true;
+}
+
+/// The answer goes on with this token.
+Status Answer::Take(TokenId id, std::span<const float> logits) {
   last_ = id;
   ++usage_.n_generated;
   LATTICE_TRY_VOID(sampler_.Accept(id));

@@ -29,8 +29,9 @@ Status CheckPrompt(const TextModel& model, std::span<const TokenId> prompt);
 /// thread at a time.
 ///
 ///     answer.StartWork();
-///     until answer.finish(): read the prompt, or answer.last(), with the model;
+///     until answer.finish(): read the prompt, or what came since the last row, with the model;
 ///                            answer.Next(logits); answer.Show(sink);
+///                            while answer.NextForced(): answer.Show(sink);
 class Answer {
  public:
   /// `options` must outlive it. Errors as Sampler::Create and TextStream::Create.
@@ -47,13 +48,16 @@ class Answer {
   ///
   /// logits  rows of the model's output for the last token, the vocabulary's at least.
   Status Next(std::span<const float> logits);
+  /// Takes the next token as Next would, if it is certain without logits; else nothing happens.
+  /// With log-probabilities none is, as these are the model's. Not after an end.
+  Result<bool> NextForced();
   /// Ends the answer for a reason that is not in its tokens; no work need have been done.
   Status End(FinishReason reason);
 
   /// Gives `sink` what Next and End have brought since the last call.
   Status Show(TokenSink sink);
 
-  /// The token that was drawn last.
+  /// The token that came last.
   TokenId last() const { return last_; }
   /// Absent while it goes on.
   std::optional<FinishReason> finish() const { return finish_; }
@@ -66,6 +70,7 @@ class Answer {
   Answer(decoding::Sampler sampler, decoding::TextStream stream, std::size_t n_tokens,
          std::size_t n_prompt, const GenerationOptions& options);
   Result<TokenId> Draw(std::span<const float> logits);
+  Status Take(TokenId id, std::span<const float> logits);
   Status Hold(TokenId id, std::span<const float> logits);
 
   decoding::Sampler sampler_;

@@ -7,6 +7,12 @@
 #include "lattice/check.h"
 
 namespace lattice::engine {
+namespace {
+
+// Of one text in a step; what comes after them is drawn, from the same single token.
+constexpr std::size_t kMaxForced = 64;
+
+}  // namespace
 
 Batcher::Batcher(const TextModel& model, kernels::Backend& backend, ThreadPool& pool,
                  const SchedulerOptions& options, std::unique_ptr<SequenceMemory> memory)
@@ -224,11 +230,30 @@ void Batcher::Go(Task& task, const Status& drawn) {
     totals_.cached_tokens += usage.n_cached;
     totals_.n_cache_hits += usage.n_cached > 0 ? 1 : 0;
   }
+  task.n_forced = 0;
+  while (Extend(task) && task.n_forced < kMaxForced) {
+    const Result<bool> is_forced = task.answer->NextForced();
+    if (!is_forced) return Close(task, is_forced.error());
+    if (!*is_forced) return;
+    ++task.n_forced;
+    ++totals_.forced_tokens;
+  }
+}
+
+/// Shows a token that has come. Whether the answer goes on after it.
+bool Batcher::Extend(Task& task) {
   ++totals_.generated_tokens;
-  if (Status shown = Show(task); !shown) return Close(task, std::move(shown).error());
-  if (task.answer->finish()) return Close(task, std::nullopt);
-  if (task.n_read() == memory_->context_tokens()) return End(task, FinishReason::kContext);
-  task.ids.push_back(task.answer->last());
+  if (Status shown = Show(task); !shown) {
+    Close(task, std::move(shown).error());
+  } else if (task.answer->finish()) {
+    Close(task, std::nullopt);
+  } else if (task.ids.size() == memory_->context_tokens()) {
+    End(task, FinishReason::kContext);
+  } else {
+    task.ids.push_back(task.answer->last());
+    return true;
+  }
+  return false;
 }
 
 Status Batcher::Show(Task& task) {

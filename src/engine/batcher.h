@@ -62,6 +62,7 @@ class Batcher {
   Status TellPrompt(Task& task, std::size_t first_output);
   void Draw();
   void Go(Task& task, const Status& drawn);
+  bool Extend(Task& task);
 
   void End(Task& task, FinishReason reason);
   Status Show(Task& task);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "decoding/grammar_cache.h"
+#include "decoding/grammar_mask.h"
 #include "engine/test_batcher.h"
 
 namespace lattice::engine {
@@ -103,6 +105,54 @@ TEST_P(BatcherTest, WhoGivesUpItsMemoryAnswersTheSame) {
     alone_.push_back(Alone(engine_, requests_.back()));
   }
   EXPECT_GT(ExpectSameWith(options).n_put_off, 0u);
+}
+
+// Without log-probabilities, tokens that a grammar makes certain are read together.
+TEST_P(BatcherTest, CertainTokensTakeNoPassAndChangeNothing) {
+  decoding::GrammarCache grammars(engine_.model.tokenizer, engine_.model.n_tokens());
+  const decoding::GrammarText form{
+      decoding::GrammarKind::kRegex,
+      R"x(\{"first name": "[a-z]{1,5}", "counted": [1-9], "kind": "(alpha beta|gamma)"\})x"};
+  const auto hold = [&](GenerationRequest& request) {
+    request.options.mask = std::make_shared<decoding::GrammarMask>(
+        *grammars.Get(form), engine_.model.tokenizer, std::vector<TokenId>());
+  };
+  const auto expect = [](const Told& told, const Told& drawn) {
+    Told expected = drawn;
+    expected.log_probabilities.clear();
+    ExpectSame(told, expected);
+    EXPECT_EQ(drawn.end->usage.n_forced, 0u);
+    EXPECT_GT(told.end->usage.n_forced, told.ids.size() / 3);
+  };
+  for (std::size_t i = 0; i < 8; ++i) {
+    GenerationRequest request =
+        DrawTokens(engine_.RandomIds(20 + 13 * i), i < 6 ? 200 : 20, told_.emplace_back(), i);
+    if (i % 2 == 0) request.options.sampling.mirostat_tau = 3;
+    hold(request);
+    alone_.push_back(Alone(engine_, request));
+    hold(request);
+    request.options.n_top_log_probabilities.reset();
+    expect(Alone(engine_, request), alone_.back());
+    requests_.push_back(std::move(request));
+  }
+  for (const bool is_scarce : {false, true}) {
+    SchedulerOptions options;
+    options.max_sequences = 4;
+    options.memory_bytes = engine_.BytesFor(is_scarce ? 9 : 64, 4);
+    options.context_tokens = 400;
+    TestBatcher batcher(engine_, options);
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      told_[i] = Told();
+      hold(requests_[i]);
+      batcher.Add(requests_[i]);
+    }
+    batcher.Finish();
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      SCOPED_TRACE("request " + std::to_string(i));
+      expect(told_[i], alone_[i]);
+    }
+    EXPECT_GT(batcher.metrics().forced_tokens, batcher.metrics().generated_tokens / 3);
+  }
 }
 
 TEST_P(BatcherTest, PromptsAreJudgedAsIfTheyHadBeenDrawn) {

@@ -53,6 +53,7 @@ struct GenerationUsage {
   std::size_t n_prompt = 0;
   std::size_t n_cached = 0;        ///< Of the prompt: read before.
   std::size_t n_generated = 0;     ///< With the stop token, if one came.
+  std::size_t n_forced = 0;        ///< Of them: certain beforehand, no pass was made for each.
   double waiting_seconds = 0;      ///< Before anything was done for it.
   double prompt_seconds = 0;       ///< From then until the first logits.
   double first_token_seconds = 0;  ///< From the same moment until the first token was shown.

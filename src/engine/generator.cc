@@ -58,6 +58,7 @@ Result<Generation> Generator::Run(std::span<const TokenId> prompt, const Generat
   answer.SetCached(n_cached);
   LATTICE_TRY_VOID(Read(prompt.subspan(n_cached), options.stop, context));
   LATTICE_TRY_VOID(context.Checkpoint());
+  std::vector<TokenId> unread;  // of the answer
   Generation made;
   const auto keep = [&](const GeneratedToken& token) {
     if (token.id >= 0) made.ids.push_back(token.id);
@@ -67,18 +68,26 @@ Result<Generation> Generator::Run(std::span<const TokenId> prompt, const Generat
     }
     return sink(token);
   };
+  LATTICE_TRY_VOID(answer.Next(logits_));
   while (true) {
-    LATTICE_TRY_VOID(answer.Next(logits_));
     LATTICE_TRY_VOID(answer.Show(keep));
     if (answer.finish()) break;
-    const bool full = context.ids().size() == context.max_tokens();
+    const bool full = context.ids().size() + unread.size() == context.max_tokens();
     if (full || options.stop.stop_requested()) {
       LATTICE_TRY_VOID(answer.End(full ? FinishReason::kContext : FinishReason::kCancelled));
       LATTICE_TRY_VOID(answer.Show(keep));
       break;
     }
-    const TokenId next = answer.last();
-    LATTICE_TRY_VOID(Step({&next, 1}, /*wants_logits=*/true, context));
+    unread.push_back(answer.last());
+    LATTICE_TRY(const bool is_forced, answer.NextForced());
+    if (is_forced) continue;
+    for (std::size_t begin = 0; begin < unread.size(); begin += prompt_chunk_) {
+      const std::size_t n = std::min(prompt_chunk_, unread.size() - begin);
+      LATTICE_TRY_VOID(
+          Step(std::span(unread).subspan(begin, n), begin + n == unread.size(), context));
+    }
+    unread.clear();
+    LATTICE_TRY_VOID(answer.Next(logits_));
   }
   made.finish = *answer.finish();
   made.usage = answer.usage();

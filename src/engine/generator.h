@@ -38,7 +38,8 @@ class Generator {
   Generator(const TextModel& model, kernels::Backend& backend, std::size_t prompt_chunk = 512);
 
   /// Reads the part of `prompt` that `context` has not read, then generates. `context` has read the
-  /// prompt and all but the last token of the answer afterwards, also after a stop request.
+  /// prompt and all of the answer before the last token that was drawn afterwards, also after a
+  /// stop request.
   ///
   /// Errors  kInvalidArgument (an option, an id, an empty prompt), kResourceExhausted (the prompt
   ///         does not fit: both numbers), kCancelled (a stop before the first token), what the sink

@@ -43,7 +43,7 @@ void GoOnFromKept(Task& task, SequenceMemory& memory) {
 void PromptTurns::Deal(std::span<const std::unique_ptr<Task>> tasks, SequenceMemory& memory) {
   readers_.clear();
   for (const auto& task : tasks) {
-    task->n_rows = task->is_reading() ? 0 : 1;
+    task->n_rows = task->is_reading() ? 0 : task->n_left();
     if (task->is_reading()) readers_.push_back(task.get());
   }
   std::size_t left_to_tell = kToldRows;

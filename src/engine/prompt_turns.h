@@ -11,8 +11,8 @@
 
 namespace lattice::engine {
 
-/// Deals a step's rows among the requests at work: one for each that needs one more token, and a
-/// bounded number for prompts, which take turns.
+/// Deals a step's rows among the requests at work: one for each that needs one more token, with
+/// those that are certain to follow the last, and a bounded number for prompts, which take turns.
 class PromptTurns {
  public:
   PromptTurns(std::size_t chunk_beside_answers, std::size_t chunk_alone)

@@ -41,7 +41,8 @@ struct GenerationRequest {
 
   /// Called on the engine's thread, one request's calls in order. They must not block or throw:
   /// every other request waits for them. They may call Submit, but nothing that waits. The
-  /// request is destroyed on that thread too. Its mask is asked on one of the pool's threads.
+  /// request is destroyed on that thread too. Its mask is asked there and on the pool's threads, on
+  /// one at a time.
   std::function<void(const GeneratedToken&)> on_token;
   /// What the model said about each token of the prompt but the first, in order, before the first
   /// on_token; options.n_top_log_probabilities likeliest ones with each. The whole prompt is read
@@ -83,7 +84,8 @@ struct SchedulerMetrics {
   std::uint64_t prompt_tokens = 0;  ///< Of requests whose prompt has been read,
   std::uint64_t cached_tokens = 0;  ///< and of these the ones that were read before.
   std::uint64_t generated_tokens = 0;
-  std::uint64_t n_steps = 0;  ///< Forward passes.
+  std::uint64_t forced_tokens = 0;  ///< Of them: certain beforehand, no pass was made for each.
+  std::uint64_t n_steps = 0;        ///< Forward passes.
 };
 
 /// Answers many requests at once with one model. One thread of its own does all the work, in steps:

@@ -30,14 +30,16 @@ struct Task {
   std::unique_ptr<models::Sequence> sequence;  ///< Has read a beginning of ids; null: not at work.
   bool is_answering = false;                   ///< The first token has been drawn.
   std::size_t n_rows = 0;                      ///< To be read in the step at hand.
+  std::size_t n_forced = 0;                    ///< Tokens at the end of ids that nobody drew.
   std::size_t n_prompt_rows = 0;               ///< Read of the prompt, without what was kept.
   std::size_t n_told = 0;                      ///< Tokens of the prompt by on_prompt_token.
   bool has_ended = false;
 
   std::size_t n_read() const { return sequence == nullptr ? 0 : sequence->n_tokens(); }
   std::size_t n_left() const { return ids.size() - n_read(); }
-  /// More to read than one token: that is read at once, whether it was drawn or ends the prompt.
-  bool is_reading() const { return n_left() > 1; }
+  /// More to read than one token and what is certain to follow it: these are read at once, whether
+  /// the token was drawn or ends the prompt.
+  bool is_reading() const { return n_left() > 1 + n_forced; }
 
   /// Tokens of the prompt that on_prompt_token still waits for.
   std::size_t n_to_tell() const { return request.on_prompt_token ? n_prompt - 1 - n_told : 0; }

@@ -60,7 +60,7 @@ bool Automaton::has_failed() const {
 
 std::size_t Automaton::n_bytes() const {
   const std::lock_guard lock(mutex_);
-  return parser_.n_bytes() + terminals_.n_bytes() + mask_bytes_;
+  return parser_.n_bytes() + terminals_.n_bytes() + mask_bytes_ + only_bytes_.size() * 32;
 }
 
 Result<std::string> Automaton::Forced(State state, std::size_t max_bytes) {
@@ -68,22 +68,33 @@ Result<std::string> Automaton::Forced(State state, std::size_t max_bytes) {
   LATTICE_TRY_VOID(Check());
   std::string forced;
   while (forced.size() < max_bytes && state != kNoState && !parser_.is_complete(state)) {
-    State only = kNoState;
-    int byte = -1;
-    int n = 0;
-    for (int b = 0; b < 256 && n < 2; ++b) {
-      const State next = parser_.Next(state, static_cast<std::uint8_t>(b));
-      if (next == kNoState) continue;
-      ++n;
-      byte = b;
-      only = next;
-    }
+    const int byte = OnlyByte(state);
     LATTICE_TRY_VOID(Check());
-    if (n != 1) break;
+    if (byte < 0) break;
     forced.push_back(static_cast<char>(byte));
-    state = only;
+    state = parser_.Next(state, static_cast<std::uint8_t>(byte));
   }
   return forced;
+}
+
+// The only byte that may come next; -1 if there are several, or none.
+int Automaton::OnlyByte(State state) {
+  if (const auto known = only_bytes_.find(state); known != only_bytes_.end()) return known->second;
+  parser_.lexer().AddWork(limits_.parser.lexer.work_per_byte);
+  const std::vector<std::uint8_t>& first = parser_.lexer().class_bytes();  // of ranges, rising
+  int only = -1;
+  for (std::size_t c = 0; c < first.size(); ++c) {
+    if (parser_.Next(state, first[c]) == kNoState) continue;
+    const int end = c + 1 < first.size() ? first[c + 1] : 256;
+    if (only >= 0 || end - first[c] > 1) {
+      only = -1;
+      break;
+    }
+    only = first[c];
+  }
+  if (!Check()) return -1;
+  only_bytes_.emplace(state, only);
+  return only;
 }
 
 Status Automaton::Fill(State state, std::span<std::uint64_t> allowed) {

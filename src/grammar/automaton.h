@@ -36,7 +36,7 @@ class Automaton {
   Result<State> Next(State state, std::string_view bytes);
   bool is_complete(State state) const;
   bool can_continue(State state) const;
-  /// The bytes that must come next, up to max_bytes of them.
+  /// The bytes that must come next, up to max_bytes of them; none where the text may end.
   Result<std::string> Forced(State state, std::size_t max_bytes);
   /// Clears the bits of tokens after which no text of the grammar goes on or ends.
   /// allowed  at least Vocabulary::n_words words; those beyond are cleared.
@@ -53,6 +53,7 @@ class Automaton {
     std::vector<TokenId> ids;  // if bits is empty
   };
 
+  int OnlyByte(State state);
   const Mask& MaskOf(State state);
   Mask Compute(State state);
   void AddBelow(State state, const TokenTrie& trie, TokenTrie::Range range);
@@ -68,6 +69,7 @@ class Automaton {
   TerminalMasks terminals_;
   std::unordered_map<State, Mask> masks_;
   std::size_t mask_bytes_ = 0;
+  std::unordered_map<State, int> only_bytes_;  // what OnlyByte said
 
   // Of the mask that is being made.
   std::vector<TokenId> tokens_;

@@ -47,11 +47,26 @@ LexState Lexer::StateOf(ExprId e) {
     return kDead;
   }
   if (error_) return kDead;
+  if (pool_.node(e).has_logic && pool_.nullable(e) && IsEmptyTextAlone(e)) {
+    const LexState end = StateOf(kEmptyText);
+    states_.emplace(e, end);
+    return end;
+  }
   const auto state = static_cast<LexState>(exprs_.size());
   exprs_.push_back(e);
   rows_.resize(rows_.size() + n_classes_, kUnknown);
   states_.emplace(e, state);
   return state;
+}
+
+// Of an expression that matches the empty text: whether no other, which And and Not can hide.
+bool Lexer::IsEmptyTextAlone(ExprId e) {
+  for (const std::uint8_t byte : class_bytes_) {
+    auto matches = emptiness_.MatchesSomething(pool_, pool_.Derivative(e, byte));
+    if (!matches) Fail(std::move(matches).error());
+    if (error_ || *matches) return false;
+  }
+  return true;
 }
 
 LexState Lexer::Find(LexState state, std::uint8_t byte_class) {

@@ -70,6 +70,7 @@ class Lexer {
  private:
   static constexpr LexState kUnknown = UINT32_MAX;
 
+  bool IsEmptyTextAlone(ExprId e);
   LexState Find(LexState state, std::uint8_t byte_class);
   void Fail(Error error);
 

@@ -153,6 +153,17 @@ TEST(MatcherTest, IntersectionsAndComplementsHaveNoDeadEnds) {
   EXPECT_FALSE(matcher.can_continue());
 }
 
+TEST(MatcherTest, NothingFollowsWhereOnlyTheEmptyTextIsLeft) {
+  GrammarBuilder b;
+  const Expr ends = b.And({MustParse(b, "8(0*[1-3])?"), b.Not(MustParse(b, ".*[1-3]"))});
+  const Expr empty = b.And({MustParse(b, "b?"), b.Not(MustParse(b, "b"))});
+  Matcher matcher(MustBuild(std::move(b), b.Sequence({b.Terminal(ends), b.Terminal(empty)})));
+  EXPECT_FALSE(matcher.Accept("80"));
+  ASSERT_TRUE(matcher.Accept("8"));
+  EXPECT_TRUE(matcher.is_complete());
+  EXPECT_FALSE(matcher.can_continue());
+}
+
 TEST(MatcherTest, StepsAreTakenBackAndForked) {
   GrammarBuilder b;
   Matcher matcher(MustBuild(std::move(b), b.Terminal(MustParse(b, "ab|ac(d|e)"))));

@@ -202,9 +202,8 @@ void Parser::Begin(bool complete) {
     const Grammar::Step& step = grammar_->steps()[b.step];
     const Item item = b.core != kNoCore ? core_[b.core] : Item{b.step, 0, WaiterOf(b.rule)};
     if (step.kind == Kind::kTerminal) {
-      if (const LexState state = lexer_.StateOf(step.target)) {
-        begun_threads_.push_back({item, state});
-      }
+      const LexState state = lexer_.StateOf(step.target);
+      if (state != kDead && !lexer_.is_final(state)) begun_threads_.push_back({item, state});
       continue;
     }
     const std::uint32_t waiter = WaiterOf(step.target);

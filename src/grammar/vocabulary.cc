@@ -63,18 +63,29 @@ const TokenBits& Vocabulary::PlainTokens(std::size_t n_chars) const {
   return plain_[std::min(n_chars, plain_.size() - 1)];
 }
 
-std::span<const TokenId> Vocabulary::tokens_of(std::string_view text) const {
+// Where a token that is this text would end.
+std::optional<std::uint32_t> Vocabulary::NodeOf(std::string_view text) const {
   TokenTrie::Range range = trie_.all();
-  std::span<const TokenId> tokens;
+  std::optional<std::uint32_t> node;
   for (const char c : text) {
     while (range.begin < range.end && trie_[range.begin].byte != static_cast<std::uint8_t>(c)) {
       range.begin = trie_[range.begin].end;
     }
-    if (range.begin == range.end) return {};
-    tokens = trie_.tokens(range.begin);
-    range = trie_.below(range.begin);
+    if (range.begin >= range.end) return std::nullopt;
+    node = range.begin;
+    range = trie_.below(*node);
   }
-  return tokens;
+  return node;
+}
+
+std::span<const TokenId> Vocabulary::tokens_of(std::string_view text) const {
+  const auto node = NodeOf(text);
+  return node ? trie_.tokens(*node) : std::span<const TokenId>();
+}
+
+std::span<const TokenId> Vocabulary::tokens_from(std::string_view text) const {
+  const auto node = NodeOf(text);
+  return node ? trie_.all_tokens(*node) : std::span<const TokenId>();
 }
 
 std::shared_ptr<const TerminalMask> Vocabulary::Find(const std::string& key) const {

@@ -55,6 +55,8 @@ class Vocabulary {
   std::size_t longest() const { return longest_; }
   /// The tokens with exactly this text.
   std::span<const TokenId> tokens_of(std::string_view text) const;
+  /// Those that begin with it, these among them; `text` is not empty.
+  std::span<const TokenId> tokens_from(std::string_view text) const;
 
   /// All tokens; and those that are not wholly made of characters a JSON string holds unescaped.
   const TokenTrie& trie() const { return trie_; }
@@ -68,6 +70,8 @@ class Vocabulary {
   void Keep(const std::string& key, std::shared_ptr<const TerminalMask> mask) const;
 
  private:
+  std::optional<std::uint32_t> NodeOf(std::string_view text) const;
+
   std::vector<std::string> tokens_;
   std::size_t longest_ = 0;
   TokenTrie trie_;

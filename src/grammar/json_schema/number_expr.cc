@@ -32,7 +32,11 @@ NumberExprs::NumberExprs(GrammarBuilder& builder)
   plain_of_[integers_.id] = plain_;
   const Expr e = builder_.Or({builder_.Literal("e"), builder_.Literal("E")});
   const Expr e_sign = builder_.Optional(builder_.Or({builder_.Literal("+"), minus_}));
-  all_ = builder_.Concat({decimals_, builder_.Optional(builder_.Concat({e, e_sign, more}))});
+  // Up to 308: beyond it numbers of most readers are infinite.
+  const Expr exponent =
+      builder_.Or({Digits(1, 2), builder_.Concat({builder_.Byte('0', '2'), Digits(2, 2)}),
+                   builder_.Concat({builder_.Literal("30"), builder_.Byte('0', '8')})});
+  all_ = builder_.Concat({decimals_, builder_.Optional(builder_.Concat({e, e_sign, exponent}))});
 }
 
 Expr NumberExprs::Digits(std::uint32_t min, std::uint32_t max) {

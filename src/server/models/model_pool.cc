@@ -43,10 +43,10 @@ constexpr std::size_t Metrics::*kMoments[] = {
     &Metrics::used_bytes, &Metrics::cached_bytes, &Metrics::n_cached_texts};
 
 void AddTotals(const Metrics& ended, Metrics& totals) {
-  for (auto total :
-       {&Metrics::n_accepted, &Metrics::n_refused, &Metrics::n_finished, &Metrics::n_cancelled,
-        &Metrics::n_failed, &Metrics::n_put_off, &Metrics::n_cache_hits, &Metrics::prompt_tokens,
-        &Metrics::cached_tokens, &Metrics::generated_tokens, &Metrics::n_steps}) {
+  for (auto total : {&Metrics::n_accepted, &Metrics::n_refused, &Metrics::n_finished,
+                     &Metrics::n_cancelled, &Metrics::n_failed, &Metrics::n_put_off,
+                     &Metrics::n_cache_hits, &Metrics::prompt_tokens, &Metrics::cached_tokens,
+                     &Metrics::generated_tokens, &Metrics::forced_tokens, &Metrics::n_steps}) {
     totals.*total += ended.*total;
   }
 }

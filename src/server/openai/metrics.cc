@@ -78,6 +78,8 @@ constexpr EngineFigure kEngineFigures[] = {
      Value<&Engine::cached_tokens>},
     {"lattice_generated_tokens_total", "counter", "Tokens of answers",
      Value<&Engine::generated_tokens>},
+    {"lattice_forced_tokens_total", "counter", "Of them, certain without a pass for each",
+     Value<&Engine::forced_tokens>},
     {"lattice_steps_total", "counter", "Forward passes", Value<&Engine::n_steps>}};
 
 double Running(const Engine& engine) {

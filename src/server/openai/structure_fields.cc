@@ -140,8 +140,8 @@ void AnswerStructure::HoldTo(const ServedTextModel& model,
                              engine::GenerationOptions& options) const {
   if (automaton == nullptr) return;
   options.mask = std::make_shared<decoding::GrammarMask>(
-      automaton, options.ignore_stop_tokens ? std::vector<TokenId>() : model.defaults.stop_ids,
-      thinking);
+      automaton, model.tokenizer,
+      options.ignore_stop_tokens ? std::vector<TokenId>() : model.defaults.stop_ids, thinking);
 }
 
 }  // namespace lattice::server
