@@ -143,23 +143,53 @@ class OpenAiTools(Dialects):
         error = self.post("/v1/chat/completions", body, 400)["error"]
         self.assertEqual(error["param"], "messages[2].tool_call_id")
 
+    def bias(self, model, weights):
+        """Ends what a model that is kept from what it wants to say would never end."""
+        tokens = {text: self.server.json("/tokenize", {"model": model, "content": text})[1]["tokens"] for text in weights}
+        return {str(tokens[text][0]): weight for text, weight in weights.items()}
+
+    @staticmethod
+    def closed_weather(**fields):
+        """The tool with parameters that allow no others."""
+        parameters = dict(WEATHER["function"]["parameters"], additionalProperties=False, **fields)
+        return {"type": "function", "function": {"name": "weather", "parameters": parameters}}
+
     def test_a_call_can_be_required(self):
         for model in ("hermes", "xml", "llama_calls"):
-            _, brace = self.server.json("/tokenize", {"model": model, "content": "}"})
-            bias = {str(brace["tokens"][0]): 100}  # else this model, which has other plans, would never end
+            bias = self.bias(model, {'"': 100, "}": 90})
             for choice, names in (("required", ("weather", "now")),
                                   ({"type": "function", "function": {"name": "now"}}, ("now",)),
                                   ({"type": "function", "function": {"name": "weather"}}, ("weather",))):
-                message, finish = self.answer(ask("hello", model=model, tool_choice=choice, logit_bias=bias,
-                                                  enable_thinking=False))
+                message, finish = self.answer(ask("hello", model=model, tools=[self.closed_weather(), NOW],
+                                                  tool_choice=choice, logit_bias=bias, enable_thinking=False))
                 (call,) = message["tool_calls"]
                 self.assertIn(call["function"]["name"], names)
-                self.assertEqual((call["function"]["arguments"], message["content"], finish), ("{}", None, "tool_calls"))
+                self.assertEqual((message["content"], finish), (None, "tool_calls"))
+                if call["function"]["name"] == "weather":
+                    self.assertLessEqual(set(json.loads(call["function"]["arguments"])), {"city", "days"})
             message, finish = self.answer(ask("hello", model=model, tool_choice="required", max_tokens=5))
             self.assertEqual(finish, "length")
         error = self.post("/v1/chat/completions", ask("a", model="hermes", tool_choice={
             "type": "function", "function": {"name": "other"}}), 400)["error"]
         self.assertEqual(error["param"], "tool_choice")
+
+    def test_strict_tools_hold_their_calls(self):
+        tool = self.closed_weather(required=["city", "days"])
+        tool["function"]["strict"] = True
+        body = ask("weather", model="hermes", tools=[tool, NOW],
+                   logit_bias=self.bias("hermes", {'"': 100, "}": 100, "7": 90}))
+        message, finish = self.answer(body)
+        self.assertEqual((message["content"], finish), ("Let me see.", "tool_calls"))
+        (call,) = message["tool_calls"]
+        arguments = json.loads(call["function"]["arguments"])
+        self.assertEqual((call["function"]["name"], set(arguments)), ("weather", {"city", "days"}))
+        self.assertIsInstance(arguments["days"], int)
+        message, finish = self.answer(dict(body, messages=[{"role": "user", "content": "hello"}]))
+        self.assertEqual((message["content"], finish), (scripted_model.HERMES["hello"], "stop"))
+        tool["function"]["parameters"]["properties"] = {"city": {"format": "regex"}, "days": {}}
+        error = self.post("/v1/chat/completions", body, 400)["error"]
+        self.assertEqual(error["param"], "tools")
+        self.assertIn("'weather': #/properties/city/format", error["message"])
 
     def test_thinking_has_a_budget(self):
         body = ask("ponder", model="hermes")

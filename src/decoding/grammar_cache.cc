@@ -4,6 +4,7 @@
 
 #include "grammar/gbnf.h"
 #include "grammar/json_schema/json_schema.h"
+#include "grammar/json_schema/tool_calls.h"
 #include "grammar/regex.h"
 
 namespace lattice::decoding {
@@ -39,6 +40,8 @@ Result<std::shared_ptr<const grammar::Grammar>> CompileGrammar(const GrammarText
       return CompileRegex(text.text);
     case GrammarKind::kGbnf:
       return grammar::ParseGbnf(text.text);
+    case GrammarKind::kToolCalls:
+      return grammar::CompileToolCalls(text.text);
     case GrammarKind::kJsonSchema:
       return grammar::CompileJsonSchemaText(text.text, {.max_whitespace = text.max_whitespace});
   }

@@ -22,6 +22,7 @@ enum class GrammarKind {
   kRegex,       ///< grammar/regex.h; the whole text must match.
   kGbnf,        ///< grammar/gbnf.h
   kJsonSchema,  ///< grammar/json_schema
+  kToolCalls,   ///< grammar/json_schema/tool_calls.h
 };
 
 /// What a text is to be held to, as its user wrote it.

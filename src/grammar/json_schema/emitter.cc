@@ -1,6 +1,7 @@
 #include "grammar/json_schema/emitter.h"
 
 #include <algorithm>
+#include <string>
 
 namespace lattice::grammar {
 namespace {
@@ -29,6 +30,10 @@ Symbol Emitter::Spaced(std::string_view before, std::string_view mark, std::stri
   const Expr one = builder_.Chars(CharSet::OfText(" \t\n\r"));
   const Expr space = builder_.Repeat(one, 0, options_.max_whitespace);
   const Expr none = builder_.EmptyText();
+  if (options_.spaced && options_.max_whitespace == 0) {
+    const bool is_between = !before.empty() && !after.empty();
+    return builder_.Text(std::string(mark) + (is_between ? " " : ""));
+  }
   return builder_.Terminal(builder_.Concat(
       {before.empty() ? none : space, builder_.Literal(mark), after.empty() ? none : space}));
 }

@@ -15,6 +15,8 @@ struct JsonSchemaOptions {
   /// White space between the parts of a text: at most so many characters of space, tab, LF and CR
   /// at each place. 0: compact.
   std::uint32_t max_whitespace = 0;
+  /// One space behind each comma and colon, when max_whitespace is 0.
+  bool spaced = false;
   /// Numbers of type "integer" may be written 1.0 (but in draft 4), as the specification has it.
   /// Else as 1: many programs read 1.0 as what is no integer.
   bool integers_with_point = false;

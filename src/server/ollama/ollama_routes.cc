@@ -89,7 +89,7 @@ std::optional<ApiError> Service::StartOllama(const ExchangePtr& exchange, bool i
     LATTICE_TRY(const TextModelPtr model, TextModel(chat));
     object checked = chat;  // Its fields have no influence, and are judged all the same.
     checked["messages"].emplace_array().push_back(object{{"role", "user"}, {"content", ""}});
-    LATTICE_TRY_VOID(ReadChatRequest(checked, model->n_tokens, {.calls_tools = true}));
+    LATTICE_TRY_VOID(ReadChatRequest(checked, model->n_tokens, {.calls = chat::CallForm::kXml}));
     object answer = {{"model", model->id}, {"created_at", Rfc3339(UnixNow())}};
     if (is_chat) {
       answer["message"] = {{"role", "assistant"}, {"content", ""}};

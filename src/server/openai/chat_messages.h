@@ -1,19 +1,22 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "chat/message.h"
+#include "chat/tools/call_form.h"
 #include "server/http/api_error.h"
 
 namespace lattice::server {
 
 /// What of a model and its template decides how requests are read.
 struct ChatAbilities {
-  bool knows_developer = false;  ///< Else that role is "system".
-  bool calls_tools = false;
+  bool knows_developer = false;              ///< Else that role is "system".
+  std::optional<chat::CallForm> calls = {};  ///< How tools are called; absent: they cannot be.
+  bool calls_are_text = true;                ///< No control token marks a call.
   bool short_call_ids = false;  ///< Ids of calls that are not 9 letters or digits are replaced.
 };
 

@@ -81,6 +81,20 @@ void ReadRender(FieldReader& reader, chat::RenderOptions& render) {
   }
 }
 
+/// A format that the user asks for leaves no room for calls that are not required.
+void HoldCalls(ToolFields tools, FieldReader& reader, ChatRequest& request) {
+  GenerationFields& generation = request.generation;
+  if (!tools.calls || (generation.structure && !tools.must_call)) return;
+  if (generation.structure || generation.min_tokens > 0) {
+    reader.Complain(tools.must_call ? "tool_choice" : "tools",
+                    "cannot be held to with 'min_tokens', nor with another format");
+  }
+  request.must_call = tools.must_call;
+  request.holds_calls = true;
+  generation.structure =
+      StructureField{{decoding::GrammarKind::kToolCalls, *std::move(tools.calls)}, "tools"};
+}
+
 /// -1: as many as the model likes.
 std::optional<std::size_t> ReadThinkingBudget(FieldReader& reader) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -109,18 +123,10 @@ ApiResult<ChatRequest> ReadChatRequest(const boost::json::object& body, std::siz
     reader.Complain("top_logprobs", "goes with \"logprobs\": true only");
   }
   ReadRender(reader, request.render);
-  ToolFields tools = ReadToolFields(reader, abilities.calls_tools);
+  ToolFields tools = ReadToolFields(reader, abilities);
   request.conversation.tools = std::move(tools.tools);
   request.parallel_calls = tools.parallel;
-  if (tools.call_grammar) {
-    if (request.generation.structure || request.generation.min_tokens > 0) {
-      reader.Complain("tool_choice",
-                      "cannot go with 'min_tokens', nor with an answer that is held to a format");
-    }
-    request.must_call = true;
-    request.generation.structure = StructureField{
-        {decoding::GrammarKind::kGbnf, *std::move(tools.call_grammar)}, "tool_choice"};
-  }
+  HoldCalls(std::move(tools), reader, request);
   request.thinking_budget = ReadThinkingBudget(reader);
   RefuseUnsupported(reader);
   reader.RefuseOthers({GenerationFieldNames(), StructureFieldNames(), kNames});

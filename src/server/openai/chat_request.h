@@ -20,6 +20,7 @@ struct ChatRequest {
   std::optional<std::size_t> n_top_log_probabilities;  ///< Absent: none are asked for.
   bool parallel_calls = true;                          ///< Else an answer ends with its first call.
   bool must_call = false;                              ///< The answer is held to one call in JSON.
+  bool holds_calls = false;                            ///< The answer's calls are held to tools.
   std::optional<std::size_t> thinking_budget;          ///< Tokens.
 };
 

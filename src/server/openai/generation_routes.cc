@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -104,9 +105,12 @@ ApiResult<PreparedChat> Service::PrepareChat(const boost::json::object& body) co
     return ApiError{.message = "this model cannot chat: " + model->chat.error().message};
   }
   const chat::ChatFormat& format = *model->chat;
+  const bool calls_are_text = std::ranges::none_of(
+      format.call_tokens, [&](TokenId id) { return model->tokenizer->IsSpecial(id); });
   LATTICE_TRY(ChatRequest request, ReadChatRequest(body, model->n_tokens,
                                                    {.knows_developer = format.knows_developer,
-                                                    .calls_tools = format.calls.has_value(),
+                                                    .calls = format.calls,
+                                                    .calls_are_text = calls_are_text,
                                                     .short_call_ids = format.short_call_ids}));
   auto prompt = chat::MakeChatPrompt(format, *model->tokenizer, request.conversation,
                                      request.render, model->recurrent);
@@ -134,7 +138,7 @@ std::optional<ApiError> Service::StartChat(const ExchangePtr& exchange,
   LATTICE_TRY(const auto thinking, ThinkingLimitOf(prepared));
   // An answer that is held to a format has no room for calls.
   const bool offers_tools =
-      request.conversation.tools.has_value() && (!fields.structure || request.must_call);
+      request.conversation.tools.has_value() && (!fields.structure || request.holds_calls);
   ChatAnswerOptions options;
   options.n_choices = fields.n;
   options.with_log_probabilities = request.n_top_log_probabilities.has_value();

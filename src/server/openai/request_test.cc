@@ -18,7 +18,7 @@ constexpr std::size_t kVocab = 100;
 
 ApiResult<ChatRequest> Chat(const std::string& fields) {
   LATTICE_TRY(const boost::json::object body, ParseBody("{" + fields + "}"));
-  return ReadChatRequest(body, kVocab, {.calls_tools = true});
+  return ReadChatRequest(body, kVocab, {.calls = chat::CallForm::kHermes});
 }
 
 const std::string kHello = R"("messages":[{"role":"user","content":"hello"}])";
@@ -227,6 +227,8 @@ TEST(RequestTest, ToolsAreChecked) {
       {R"("tools":[{"type":"function","function":{"name":"f"}},)"
        R"({"type":"function","function":{"name":"f"}}])",
        "tools[1].function.name"},
+      {R"("tools":[{"type":"function","function":{"name":"f","strict":"yes"}}])",
+       "tools[0].function.strict"},
       {R"("tool_choice":"always")", "tool_choice"},
       {R"("tool_choice":{"type":"function","function":{"name":"f"}})", "tool_choice"}};
   for (const auto& [fields, param] : bad) EXPECT_EQ(BadField(fields), param) << fields;
@@ -238,9 +240,37 @@ TEST(RequestTest, ToolsAreChecked) {
   EXPECT_EQ(BadField(tools + R"(,"tool_choice":{"type":"function","function":{"name":"g"}})"),
             "tool_choice");
   const auto body = ParseBody("{" + kHello + "," + tools + "}");
-  const auto refused = ReadChatRequest(*body, kVocab, {.calls_tools = false});
+  const auto refused = ReadChatRequest(*body, kVocab, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().param, "tools");
+}
+
+TEST(RequestTest, CallsOfStrictToolsAreHeldToThem) {
+  const auto tools = [](const char* strict) {
+    return kHello + R"(,"tools":[{"type":"function","function":{"name":"f","parameters":)" +
+           R"({"type":"object"},"strict":)" + strict + "}}]";
+  };
+  const auto held = Chat(tools("true"));
+  ASSERT_TRUE(held) << held.error().message;
+  EXPECT_TRUE(held->holds_calls);
+  EXPECT_FALSE(held->must_call);
+  ASSERT_TRUE(held->generation.structure);
+  EXPECT_EQ(held->generation.structure->param, "tools");
+  EXPECT_TRUE(decoding::CompileGrammar(held->generation.structure->text));
+  EXPECT_FALSE(Chat(tools("false"))->holds_calls);
+  EXPECT_FALSE(Chat(tools("true") + R"(,"tool_choice":"none")")->holds_calls);
+  EXPECT_TRUE(Chat(tools("false") + R"(,"tool_choice":"required")")->holds_calls);
+  const auto with_format = Chat(tools("true") + R"(,"guided_regex":"a")");
+  EXPECT_FALSE(with_format->holds_calls);
+  EXPECT_EQ(with_format->generation.structure->param, "guided_regex");
+  // Calls that are no JSON in plain text are not held unless one is required.
+  for (const ChatAbilities& abilities :
+       {ChatAbilities{.calls = chat::CallForm::kXml},
+        ChatAbilities{.calls = chat::CallForm::kHermes, .calls_are_text = false}}) {
+    const auto free = ReadChatRequest(*ParseBody("{" + tools("true") + "}"), kVocab, abilities);
+    ASSERT_TRUE(free);
+    EXPECT_FALSE(free->generation.structure);
+  }
 }
 
 TEST(RequestTest, CallsInTheHistoryHaveIds) {

@@ -1,5 +1,7 @@
 #include "server/openai/tool_fields.h"
 
+#include <algorithm>
+#include <boost/json/serialize.hpp>
 #include <set>
 #include <string>
 #include <utility>
@@ -37,6 +39,10 @@ std::string CheckTool(boost::json::value& tool, const std::string& where, FieldR
   } else if (description != nullptr && !description->is_string()) {
     reader.Complain(where + ".function.description", "must be a string");
   }
+  const auto* strict = inner.if_contains("strict");
+  if (strict != nullptr && !strict->is_bool() && !strict->is_null()) {
+    reader.Complain(where + ".function.strict", "must be true or false");
+  }
   boost::json::value& parameters = inner["parameters"];
   if (parameters.is_null()) {
     parameters = {{"type", "object"}, {"properties", boost::json::object()}};
@@ -72,30 +78,12 @@ std::optional<std::string> NamedTool(const boost::json::value& choice) {
   return std::string(name->get_string());
 }
 
-/// A call of one of the tools: {"name": NAME, "arguments": OBJECT}. Space stands where it is
-/// written here and nowhere else, so that there is no endless run of it. Names need no escapes.
-std::string CallGrammar(const std::set<std::string>& names) {
-  std::string choices;
-  for (const std::string& name : names) choices += (choices.empty() ? "\"" : " | \"") + name + "\"";
-  return "name ::= " + choices + R"(
-root ::= "{\"name\": \"" name "\", \"arguments\": " object "}"
-object ::= "{" (member (", " member)*)? "}"
-member ::= string ": " value
-array ::= "[" (value (", " value)*)? "]"
-value ::= object | array | string | number | "true" | "false" | "null"
-string ::= "\"" char* "\""
-char ::= [^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" hex hex hex hex)
-hex ::= [0-9a-fA-F]
-number ::= "-"? ("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,16})? ([eE] [-+]? [0-9]{1,3})?
-)";
-}
-
-/// The grammar of the calls that a choice wants, if it wants any.
-std::optional<std::string> ReadChoice(const boost::json::value& choice,
-                                      const std::set<std::string>& names, FieldReader& reader) {
-  if (choice == "auto" || choice == "none") return std::nullopt;
+/// What may be called by this choice; empty: there is nothing that must be.
+std::set<std::string> ReadChoice(const boost::json::value& choice,
+                                 const std::set<std::string>& names, FieldReader& reader) {
+  if (choice == "auto" || choice == "none") return {};
   const auto name = NamedTool(choice);
-  if (name && names.contains(*name)) return CallGrammar({*name});
+  if (name && names.contains(*name)) return {*name};
   if (name) {
     reader.Complain("tool_choice", "names a tool that is not among 'tools'");
   } else if (choice != "required") {
@@ -103,14 +91,48 @@ std::optional<std::string> ReadChoice(const boost::json::value& choice,
   } else if (names.empty()) {
     reader.Complain("tool_choice", "needs 'tools'");
   } else {
-    return CallGrammar(names);
+    return names;
   }
-  return std::nullopt;
+  return {};
+}
+
+/// {"name", "parameters", "strict"} of each tool that may be called, once they are checked.
+boost::json::array Offered(const boost::json::array& tools, const std::set<std::string>& names) {
+  boost::json::array offered;
+  for (const boost::json::value& tool : tools) {
+    const boost::json::object& function = tool.at("function").as_object();
+    if (!names.contains(std::string(function.at("name").as_string()))) continue;
+    const boost::json::value* strict = function.if_contains("strict");
+    offered.push_back({{"name", function.at("name")},
+                       {"parameters", function.at("parameters")},
+                       {"strict", strict != nullptr && *strict == true}});
+  }
+  return offered;
+}
+
+/// The form of calls in which free answers can be held to strict tools.
+const char* HeldForm(const ChatAbilities& abilities) {
+  if (abilities.calls == chat::CallForm::kLlama) return "llama";
+  const bool is_hermes = abilities.calls == chat::CallForm::kHermes;
+  return is_hermes && abilities.calls_are_text ? "hermes" : nullptr;
+}
+
+void HoldTo(const std::set<std::string>& names, const std::set<std::string>& chosen,
+            const ChatAbilities& abilities, ToolFields& fields) {
+  fields.must_call = !chosen.empty();
+  const char* const form = fields.must_call ? "call" : HeldForm(abilities);
+  boost::json::array offered = Offered(*fields.tools, fields.must_call ? chosen : names);
+  const bool is_held = fields.must_call || std::ranges::any_of(offered, [](const auto& tool) {
+                         return tool.at("strict").as_bool();
+                       });
+  if (form == nullptr || !is_held) return;
+  fields.calls = serialize(boost::json::object{
+      {"form", form}, {"parallel", fields.parallel}, {"tools", std::move(offered)}});
 }
 
 }  // namespace
 
-ToolFields ReadToolFields(FieldReader& reader, bool can_call) {
+ToolFields ReadToolFields(FieldReader& reader, const ChatAbilities& abilities) {
   ToolFields fields;
   fields.parallel = reader.Bool("parallel_tool_calls").value_or(true);
   std::set<std::string> names;
@@ -123,9 +145,11 @@ ToolFields ReadToolFields(FieldReader& reader, bool can_call) {
   }
   if (fields.tools) names = CheckTools(*fields.tools, reader);
   const boost::json::value* choice = reader.Find("tool_choice");
-  if (choice != nullptr) fields.call_grammar = ReadChoice(*choice, names, reader);
+  std::set<std::string> chosen;
+  if (choice != nullptr) chosen = ReadChoice(*choice, names, reader);
   if (choice != nullptr && *choice == "none") fields.tools.reset();
-  if (fields.tools && !can_call) {
+  if (fields.tools && reader.ok()) HoldTo(names, chosen, abilities, fields);
+  if (fields.tools && !abilities.calls) {
     reader.Complain("tools",
                     "cannot be called by this model: its chat template shows none, or has them "
                     "called in a way that this server does not read",

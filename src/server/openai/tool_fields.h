@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "server/openai/chat_messages.h"
 #include "server/openai/field_reader.h"
 
 namespace lattice::server {
@@ -12,14 +13,15 @@ namespace lattice::server {
 struct ToolFields {
   std::optional<boost::json::array> tools;  ///< Checked; absent: none may be called.
   bool parallel = true;                     ///< More than one call in an answer.
-  /// "required", or a tool's name: the answer is one call in JSON, as this grammar in GBNF says.
-  std::optional<std::string> call_grammar;
+  bool must_call = false;  ///< "required", or a tool's name: the answer is one call in JSON.
+  /// What calls are held to (grammar/json_schema/tool_calls.h); absent: nothing.
+  std::optional<std::string> calls;
 };
 
 /// Reads `tools`, `tool_choice` and `parallel_tool_calls`; complaints are in the reader. With
-/// "tool_choice": "none" tools are left out. A tool without parameters gets an empty schema.
-///
-/// can_call  whether the model's calls can be read.
-ToolFields ReadToolFields(FieldReader& reader, bool can_call);
+/// "tool_choice": "none" tools are left out. A tool without parameters gets an empty schema. Calls
+/// are held to the tools where one is required, and where a strict tool is offered to a model that
+/// writes its calls as JSON in plain text.
+ToolFields ReadToolFields(FieldReader& reader, const ChatAbilities& abilities);
 
 }  // namespace lattice::server

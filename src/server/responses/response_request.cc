@@ -153,7 +153,7 @@ ApiResult<array> ReadTools(const value& json) {
       return Bad(where + ".type", "may only be \"function\": this server runs no tools itself");
     }
     object function;
-    for (const char* key : {"name", "description", "parameters"}) {
+    for (const char* key : {"name", "description", "parameters", "strict"}) {
       if (const value* found = tool->if_contains(key)) function[key] = *found;
     }
     tools.push_back({{"type", "function"}, {"function", std::move(function)}});
