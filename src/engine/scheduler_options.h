@@ -32,7 +32,7 @@ struct SchedulerOptions {
   std::size_t checkpoint_tokens = 2048;
   /// Rows of prompts in one step: how long the others wait for their next token, and how soon a
   /// request to stop is seen.
-  std::size_t chunk_beside_answers = 64;  ///< While answers are in the making,
+  std::size_t chunk_beside_answers = 32;  ///< While answers are in the making,
   std::size_t chunk_alone = 512;          ///< and while there are none.
 };
 
