@@ -19,8 +19,8 @@ void Check(const server::ApiResult<boost::json::object>& chat) {
     LATTICE_CHECK(chat.error().status == 400 && !chat.error().message.empty());
     return;
   }
-  const auto request =
-      server::ReadChatRequest(*chat, 1000, {.calls_tools = true, .short_call_ids = true});
+  const auto request = server::ReadChatRequest(
+      *chat, 1000, {.calls = chat::CallForm::kHermes, .short_call_ids = true});
   LATTICE_CHECK(request || (request.error().status == 400 && !request.error().message.empty()));
 }
 

@@ -23,7 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     LATTICE_CHECK(lattice::decoding::CheckSamplingOptions(options.sampling, kVocab));
     LATTICE_CHECK(fields.n >= 1 && fields.n <= 128);
   };
-  if (const auto chat = server::ReadChatRequest(*body, kVocab, {.calls_tools = true, .short_call_ids = true})) {
+  if (const auto chat = server::ReadChatRequest(
+          *body, kVocab, {.calls = chat::CallForm::kHermes, .short_call_ids = true})) {
     LATTICE_CHECK(!chat->conversation.messages.empty());
     check(chat->generation);
   } else {
