@@ -20,7 +20,7 @@ void Check(const server::ApiResult<boost::json::object>& chat) {
     return;
   }
   const auto request = server::ReadChatRequest(
-      *chat, 1000, {.calls = chat::CallForm::kHermes, .short_call_ids = true});
+      *chat, 1000, {.calls = lattice::chat::CallForm::kHermes, .short_call_ids = true});
   LATTICE_CHECK(request || (request.error().status == 400 && !request.error().message.empty()));
 }
 

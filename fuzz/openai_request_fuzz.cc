@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     LATTICE_CHECK(fields.n >= 1 && fields.n <= 128);
   };
   if (const auto chat = server::ReadChatRequest(
-          *body, kVocab, {.calls = chat::CallForm::kHermes, .short_call_ids = true})) {
+          *body, kVocab, {.calls = lattice::chat::CallForm::kHermes, .short_call_ids = true})) {
     LATTICE_CHECK(!chat->conversation.messages.empty());
     check(chat->generation);
   } else {
