@@ -1,5 +1,4 @@
 """drift: two sets compared. See command_line.py for how to run it."""
-import contextlib
 import json
 import os
 import random
@@ -64,25 +63,6 @@ class DriftTest(CommandLine):
         self.run_bad(1, "2 dimensions", "drift", reference, "--watch", "--window", "20", stdin="[1, 2]")
         self.run_bad(1, "four windows", "drift", reference, "--watch")
         self.run_bad(1, "saved drift detector", "drift", "--watch", "--state", reference)
-
-    def test_commands_of_the_documentation_run(self):
-        with open(os.path.join(FIXTURES, "../../docs/transport.md")) as f:
-            commands = [line.strip() for line in f if line.startswith("    lattice ")]
-        self.assertGreater(len(commands), 4)
-        for name, rows in (("a.npy", cloud(60, 1)), ("b.npy", cloud(60, 2)), ("reference.npy", cloud(200, 1))):
-            self.path(name, npy(rows))
-        for name in ("last-month.txt", "today.txt"):
-            self.path(name, "one\ntwo\nthree\n")
-        self.path("b.jsonl", '{"text": "three"}\n"four"\n')
-        self.path("stream.jsonl", "".join(json.dumps(row) + "\n" for row in cloud(20, 4)))
-        for command in commands:
-            words, _, source = command.partition("<")
-            with open(self.path(source.strip())) if source else contextlib.nullcontext() as f:
-                stdin = f.read() if source else ""
-            arguments = [self.path(w) if "." in w and not w.startswith("-") else w for w in words.split()[1:]]
-            if ".txt" in words:
-                arguments += ["--model", BERT]
-            self.assertTrue(self.run_ok(*arguments, stdin=stdin), command)
 
     def test_what_is_wrong_is_said(self):
         a = self.path("a.npy", npy(cloud(5, 1)))

@@ -128,18 +128,6 @@ class FannTest(CommandLine):
                       ["--targets", "2"], ["--checkpoint-every", "2"], ["--file-version", "3"]):
             self.run_bad(2, flags[0], *train, *flags)
 
-    def test_commands_of_the_documentation_run(self):
-        with open(os.path.join(FIXTURES, "../../docs/fann.md")) as f:
-            commands = [line.strip() for line in f if line.startswith("    lattice ")]
-        self.assertGreater(len(commands), 4)
-        self.path("iris.csv", csv(blobs(60, 1)))
-        self.path("held-out.csv", csv(blobs(30, 2)))
-        self.path("flowers.csv", csv([row[:2] for row in blobs(30, 3)]))
-        self.path("prices.npy", npy(blobs(60, 4)))
-        for command in commands:
-            arguments = [self.path(w) if "." in w and w[0] not in "-0" else w for w in command.split()[1:]]
-            self.assertTrue(self.run_ok(*arguments), command)
-
 
 if __name__ == "__main__":
     main()
