@@ -9,7 +9,6 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
@@ -133,18 +132,10 @@ class KeysAndEnds(unittest.TestCase):
     def test_running_answers_end_before_the_server(self):
         server = Server("--model", f"{FIXTURES}/llama", "--context", "400")
         self.addCleanup(server.close)
-        result = []
-        thread = threading.Thread(target=lambda: result.append(server.events(
-            "/v1/chat/completions", chat("Go on.", max_tokens=300, ignore_eos=True))))
         connection = http.client.HTTPConnection("127.0.0.1", server.port)
         connection.request("GET", "/health")  # an idle connection must not hold the server
         connection.getresponse().read()
-        thread.start()
-        while server.metric("lattice_requests_answering") == 0 and thread.is_alive():
-            time.sleep(0.01)
-        self.assertEqual(server.end(), 0)
-        thread.join()
-        events, done = result[0]
+        events, done = server.events_while(lambda: self.assertEqual(server.end(), 0))
         self.assertTrue(done)
         self.assertEqual(events[-1]["choices"][0]["finish_reason"], "length")
 

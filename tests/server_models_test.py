@@ -4,7 +4,6 @@ import json
 import math
 import os
 import sys
-import threading
 import time
 import unittest
 
@@ -183,15 +182,7 @@ class ComingAndGoing(unittest.TestCase):
     def test_an_answer_keeps_its_model(self):
         server = Server("--model", f"{FIXTURES}/llama", "--context", "400")
         self.addCleanup(server.close)
-        result = []
-        thread = threading.Thread(target=lambda: result.append(server.events(
-            "/v1/chat/completions", chat("Go on.", max_tokens=300, ignore_eos=True))))
-        thread.start()
-        while server.metric("lattice_requests_answering") == 0 and thread.is_alive():
-            time.sleep(0.005)
-        server.json("/models/unload", {"model": "llama"})
-        thread.join()
-        events, done = result[0]
+        events, done = server.events_while(lambda: server.json("/models/unload", {"model": "llama"}))
         self.assertTrue(done)
         self.assertEqual(events[-1]["choices"][0]["finish_reason"], "length")
         self.await_status(server, "llama", "unloaded")

@@ -90,6 +90,18 @@ class Server:
                   if line.split("{")[0].split(" ")[0] == name]
         return sum(float(v) for v in values)
 
+    def events_while(self, act):
+        """The events of an answer of 300 tokens; `act` is called when the answer is in the making."""
+        result = []
+        thread = threading.Thread(target=lambda: result.append(self.events(
+            "/v1/chat/completions", chat("Go on.", max_tokens=300, ignore_eos=True))))
+        thread.start()
+        while self.metric("lattice_requests_answering") == 0 and thread.is_alive():
+            time.sleep(0.005)
+        act()
+        thread.join()
+        return result[0]
+
 
 def chat(text, **fields):
     return dict({"messages": [{"role": "user", "content": text}], "temperature": 0, "max_tokens": 24}, **fields)

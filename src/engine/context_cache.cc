@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/common_beginning.h"
+
 namespace lattice::engine {
 
 namespace {
@@ -34,8 +36,7 @@ ContextCache::Kept* ContextCache::FindKept(std::size_t n) {
 }
 
 Result<std::size_t> ContextCache::Reuse(std::span<const TokenId> prompt) {
-  const auto differs = std::ranges::mismatch(ids_, prompt);
-  const auto n_equal = static_cast<std::size_t>(differs.in1 - ids_.begin());
+  const std::size_t n_equal = CommonBeginning(ids_, prompt);
   std::erase_if(kept_, [&](const Kept& kept) { return kept.n_tokens > n_equal; });
   const std::size_t n_common = std::min(n_equal, prompt.empty() ? 0 : prompt.size() - 1);
 

@@ -1,20 +1,16 @@
 #include "engine/kept_texts.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/mapped_file.h"
+#include "engine/common_beginning.h"
 #include "kernels/api/state.h"
 #include "models/session_file.h"
 
 namespace lattice::engine {
 namespace {
-
-std::size_t CommonBeginning(std::span<const TokenId> a, std::span<const TokenId> b) {
-  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
-}
 
 /// The text that was brought back last, from which the next one takes its first pages.
 struct Beginning {

@@ -8,16 +8,13 @@
 #include <set>
 #include <vector>
 
+#include "engine/common_beginning.h"
 #include "engine/test_engine.h"
 
 namespace lattice::engine {
 namespace {
 
 using Ids = std::vector<TokenId>;
-
-std::size_t CommonBeginning(const Ids& a, const Ids& b) {
-  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
-}
 
 /// Short texts of few different tokens, so that they often share beginnings.
 class PrefixTreeTest : public testing::Test {

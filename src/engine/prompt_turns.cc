@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/common_beginning.h"
+
 namespace lattice::engine {
 namespace {
 
@@ -10,10 +12,6 @@ constexpr std::size_t kWorthWaiting = 64;
 
 // Of prompts whose every row gets logits, which are as wide as the vocabulary.
 constexpr std::size_t kToldRows = 32;
-
-std::size_t CommonBeginning(std::span<const TokenId> a, std::span<const TokenId> b) {
-  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
-}
 
 /// Whether an older task is about to read what `task` reads next; it is then told to keep it.
 bool WaitsForOlder(const Task& task, std::span<const std::unique_ptr<Task>> tasks) {

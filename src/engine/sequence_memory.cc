@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -37,11 +36,9 @@ std::size_t ContextFor(const models::Model& model, const SchedulerOptions& optio
 /// What serves one model and one way of keeping keys and values has a name of its own.
 std::filesystem::path KeptFile(const models::Model& model, const SchedulerOptions& options) {
   if (options.kept_folder.empty() || options.cache_bytes == 0) return {};
-  constexpr std::string_view kTypes[] = {"f32", "f16", "q8"};
   const std::string& fingerprint = model.state_shape().fingerprint;
-  return options.kept_folder /
-         (fingerprint.substr(0, 16) + "-" +
-          std::string(kTypes[static_cast<std::size_t>(options.kv_type)]) + ".texts");
+  return options.kept_folder / (fingerprint.substr(0, 16) + "-" +
+                                std::string(models::KvTypeName(options.kv_type)) + ".texts");
 }
 
 /// Only its owner may look into a folder with what users wrote.

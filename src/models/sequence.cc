@@ -18,11 +18,6 @@ constexpr std::size_t kMaxStoreTokens = std::size_t{1} << 30;
 
 std::size_t PagesFor(std::size_t n_tokens) { return (n_tokens + kPageTokens - 1) / kPageTokens; }
 
-std::string_view KvTypeName(kernels::KvType type) {
-  constexpr std::string_view kNames[] = {"f32", "f16", "q8"};
-  return kNames[static_cast<std::size_t>(type)];
-}
-
 Status CheckShape(const StateShape& shape, const StoreOptions& options) {
   if (options.max_tokens == 0 || options.max_tokens > kMaxStoreTokens) {
     return Error{ErrorCode::kInvalidArgument, "room for " + std::to_string(options.max_tokens) +
@@ -40,6 +35,11 @@ Status CheckShape(const StateShape& shape, const StoreOptions& options) {
 }
 
 }  // namespace
+
+std::string_view KvTypeName(kernels::KvType type) {
+  constexpr std::string_view kNames[] = {"f32", "f16", "q8"};
+  return kNames[static_cast<std::size_t>(type)];
+}
 
 struct SequenceStore::Impl {
   Impl(const StateShape& state_shape, kernels::Backend& owner, kernels::KvType type,

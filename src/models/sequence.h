@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/atomic_file.h"
@@ -40,6 +41,9 @@ struct StoreOptions {
   kernels::KvType kv_type = kernels::KvType::kF16;
   std::size_t max_tokens = 0;  ///< Of all sequences together; rounded up to whole pages.
 };
+
+/// "f32", "f16" or "q8".
+std::string_view KvTypeName(kernels::KvType type);
 
 class Sequence;
 

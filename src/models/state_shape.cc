@@ -31,9 +31,7 @@ std::size_t StateShape::BytesPerToken(kernels::KvType type) const {
   for (const LayerState& layer : layers) {
     if (layer.kind != LayerState::Kind::kAttention) continue;
     const std::size_t dim = layer.kv.head_dim;
-    const std::size_t padded =
-        (dim + kernels::kHeadPadding - 1) / kernels::kHeadPadding * kernels::kHeadPadding;
-    bytes += layer.kv.n_kv_heads * (KvBytes(dim, type) + KvBytes(padded, type));
+    bytes += layer.kv.n_kv_heads * (KvBytes(dim, type) + KvBytes(kernels::PaddedHead(dim), type));
   }
   return bytes;
 }

@@ -14,8 +14,8 @@ inline constexpr std::size_t kPageTokens = 64;
 inline constexpr std::size_t kSegmentTokens = 512;
 /// A gated delta rule folds its rows into the state at absolute multiples of this.
 inline constexpr std::size_t kDeltaChunk = 32;
-/// A head's values take memory for a multiple of this many numbers.
-inline constexpr std::size_t kHeadPadding = 16;
+/// Numbers that a head's values take memory for.
+constexpr std::size_t PaddedHead(std::size_t head_dim) { return (head_dim + 15) / 16 * 16; }
 
 /// How keys and values are kept. kQ8: blocks of 32 with one f16 scale each.
 enum class KvType : std::uint8_t { kF32, kF16, kQ8 };

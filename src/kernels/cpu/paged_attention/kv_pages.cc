@@ -15,8 +15,7 @@ static_assert(kPageTokens == 64, "KvLayout");
 constexpr std::size_t kSmallPagesBytes = std::size_t{4} << 20;
 
 KvLayout LayoutOf(const KvShape& shape) {
-  const std::size_t dim = shape.head_dim,
-                    padded = (dim + kHeadPadding - 1) / kHeadPadding * kHeadPadding;
+  const std::size_t dim = shape.head_dim, padded = PaddedHead(dim);
   if (shape.type == KvType::kQ8) {
     LATTICE_CHECK(dim % 32 == 0);
     const std::size_t scale_bytes = dim / 32 * kPageTokens * 2, number_bytes = dim * kPageTokens;
