@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kTileVecs = 4;  // With six queries: 24 of 32 registers.
 
 // Two products a slot; the instruction rounds their sum once a step, and takes subnormals for zero.
-inline Vec MultiplyAdd(Vec x, Vec y, Vec sum) {
+inline Vec AddProducts(Vec x, Vec y, Vec sum) {
   return _mm512_dpbf16_ps(sum, (__m512bh)_mm512_castps_si512(x), (__m512bh)_mm512_castps_si512(y));
 }
 

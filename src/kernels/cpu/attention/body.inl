@@ -9,11 +9,10 @@
 #include "kernels/cpu/attention/masks.inl"
 #include "kernels/cpu/attention/variants.h"
 #include "kernels/cpu/simd/exp.inl"
+#include "kernels/cpu/simd/product.inl"
 
 namespace lattice::kernels {
 namespace {
-
-constexpr std::size_t kGroup = 6;  // Queries that share registers.
 
 constexpr std::size_t Slots(std::size_t n) { return (n + kPerSlot - 1) / kPerSlot; }
 
@@ -24,10 +23,10 @@ std::size_t ValueFloats(std::size_t n_keys, std::size_t dim) {
   return Slots(n_keys) * PaddedDim(dim);
 }
 
-// Queries whose state stays in the first cache while tiles of keys pass by.
+// Queries whose state stays in the first cache (32 KiB) with a tile of keys or values.
 constexpr std::size_t BlockQueries(std::size_t dim) {
-  const std::size_t groups = 256 / PaddedDim(dim);
-  return kGroup * (groups == 0 ? 1 : groups);
+  const std::size_t groups = 128 / PaddedDim(dim);
+  return kTileRows * (groups == 0 ? 1 : groups);
 }
 
 std::size_t ScratchFloats(std::size_t dim) {
@@ -35,10 +34,21 @@ std::size_t ScratchFloats(std::size_t dim) {
   return n * (2 * PaddedDim(dim) + kLanes + kTileKeys) + 3 * PaddedDim(n);
 }
 
+// Fetches rows [begin, end) ahead of their use: those of a head lie so far apart that the processor
+// does not see them coming.
+inline void Expect(const float* rows, std::size_t stride, std::size_t begin, std::size_t end,
+                   std::size_t dim) {
+  for (std::size_t r = begin; r < end; ++r) {
+    for (std::size_t d = 0; d < dim; d += 16) __builtin_prefetch(rows + r * stride + d);
+  }
+}
+
 void PackKeys(const float* k, std::size_t stride, std::size_t n_keys, std::size_t dim,
               float* packed) {
   for (std::size_t j = 0; j < n_keys; j += kPanelKeys) {
     const std::size_t n = n_keys - j < kPanelKeys ? n_keys - j : kPanelKeys;
+    const std::size_t ahead = j + kPanelKeys;
+    Expect(k, stride, ahead, ahead + kPanelKeys < n_keys ? ahead + kPanelKeys : n_keys, dim);
     PackPanel(k + j * stride, stride, n, dim, packed + j * Slots(dim));
   }
 }
@@ -46,6 +56,8 @@ void PackKeys(const float* k, std::size_t stride, std::size_t n_keys, std::size_
 void PackValues(const float* v, std::size_t stride, std::size_t n_keys, std::size_t dim,
                 float* packed) {
   for (std::size_t j = 0; j < n_keys; j += kPerSlot, packed += PaddedDim(dim)) {
+    const std::size_t ahead = j + kPanelKeys;
+    Expect(v, stride, ahead, ahead + kPerSlot < n_keys ? ahead + kPerSlot : n_keys, dim);
     for (std::size_t d = 0; d < dim; d += kLanes) {
       const std::size_t n = dim - d < kLanes ? dim - d : kLanes;
       const float* next = j + 1 < n_keys ? v + (j + 1) * stride + d : nullptr;
@@ -54,68 +66,19 @@ void PackValues(const float* v, std::size_t stride, std::size_t n_keys, std::siz
   }
 }
 
-// scores[r][0..16 V) = q[r] . key, for R queries and V panels.
-template <std::size_t R, std::size_t V>
-void Scores(const float* q, std::size_t q_stride, const float* panels, std::size_t n_slots,
-            float* scores) {
-  Vec sum[R][V];
-  for (auto& row : sum) {
-    for (Vec& s : row) s = Set1(0.0f);
+// Slots of packed keys or values as columns of a product.
+struct KeyColumns {
+  const float* panels;
+  std::size_t n_slots;
+  Vec At(std::size_t d, std::size_t col) const {
+    return Load(panels + (col / kPanelKeys * n_slots + d) * kPanelKeys + col % kPanelKeys);
   }
-  for (std::size_t d = 0; d < n_slots; ++d) {
-    Vec key[V];
-    for (std::size_t v = 0; v < V; ++v) key[v] = Load(panels + (v * n_slots + d) * kPanelKeys);
-    for (std::size_t r = 0; r < R; ++r) {
-      const Vec x = Set1(q[r * q_stride + d]);
-      for (std::size_t v = 0; v < V; ++v) sum[r][v] = MultiplyAdd(x, key[v], sum[r][v]);
-    }
-  }
-  for (std::size_t r = 0; r < R; ++r) {
-    for (std::size_t v = 0; v < V; ++v) Store(scores + r * kTileKeys + v * kLanes, sum[r][v]);
-  }
-}
-
-// sum[r] = sum[r] * scale[r] + sum over keys of p[r][key] * value[key], for R queries and V Vecs of
-// the head's dimension. Rows of sums lie `padded` apart.
-template <std::size_t R, std::size_t V>
-void AddValues(const float* p, const float* scale, const float* values, std::size_t stride,
-               std::size_t n_slots, std::size_t padded, float* sums) {
-  Vec sum[R][V];
-  for (std::size_t r = 0; r < R; ++r) {
-    const Vec s = Set1(scale[r]);
-    for (std::size_t v = 0; v < V; ++v) sum[r][v] = Mul(Load(sums + r * padded + v * kLanes), s);
-  }
-  for (std::size_t j = 0; j < n_slots; ++j) {
-    Vec value[V];
-    for (std::size_t v = 0; v < V; ++v) value[v] = Load(values + j * stride + v * kLanes);
-    for (std::size_t r = 0; r < R; ++r) {
-      const Vec x = Set1(p[r * kTileKeys + j]);
-      for (std::size_t v = 0; v < V; ++v) sum[r][v] = MultiplyAdd(x, value[v], sum[r][v]);
-    }
-  }
-  for (std::size_t r = 0; r < R; ++r) {
-    for (std::size_t v = 0; v < V; ++v) Store(sums + r * padded + v * kLanes, sum[r][v]);
-  }
-}
-
-using ScoresFn = void (*)(const float*, std::size_t, const float*, std::size_t, float*);
-using AddValuesFn = void (*)(const float*, const float*, const float*, std::size_t, std::size_t,
-                             std::size_t, float*);
-
-template <std::size_t V>
-struct Kernels {
-  static constexpr ScoresFn kScores[] = {Scores<1, V>, Scores<2, V>, Scores<3, V>,
-                                         Scores<4, V>, Scores<5, V>, Scores<6, V>};
-  static constexpr AddValuesFn kAddValues[] = {AddValues<1, V>, AddValues<2, V>, AddValues<3, V>,
-                                               AddValues<4, V>, AddValues<5, V>, AddValues<6, V>};
+  void Prefetch(std::size_t, std::size_t) const {}
+  static Vec MultiplyAdd(Vec x, Vec key, Vec sum) { return AddProducts(x, key, sum); }
 };
-
-// Calls run(V, first) for pieces of V <= kTileVecs Vecs that cover 0..n, V a constant.
-template <std::size_t V, typename Run>
-inline void InPieces(std::size_t n, std::size_t first, Run run) {
-  for (; first + V <= n; first += V) run(Kernels<V>(), first);
-  if constexpr (V > 1) InPieces<V - 1>(n, first, run);
-}
+struct ValueColumns : F32Panel {
+  static Vec MultiplyAdd(Vec x, Vec value, Vec sum) { return AddProducts(x, value, sum); }
+};
 
 inline float LargestOf(const float* scores, std::size_t n_vecs) {
   Vec largest = Load(scores);
@@ -158,6 +121,9 @@ class Block {
     first_ = first;
     n_ = n;
     Begin();
+    const std::size_t next = first + n, left = queries_.n_queries - next;
+    Expect(queries_.q, queries_.q_stride, next, next + (left < n ? left : n), dim_);
+    Expect(queries_.out, queries_.out_stride, first, next, dim_);
     Visible all = {packed_.n_keys, 0};
     for (std::size_t r = 0; r < n; ++r) {
       const Visible visible = VisibleTo(queries_.index[first + r], queries_, packed_.n_keys);
@@ -193,14 +159,16 @@ class Block {
   // Each step is done for the whole block before the next, so that its latency is paid once.
   void RunTile(std::size_t tile, std::size_t n_keys) {
     const std::size_t n_vecs = (n_keys + kLanes - 1) / kLanes;
-    InPieces<kTileVecs>(n_vecs, 0, [&](auto kernels, std::size_t v) {
-      const std::size_t n_slots = Slots(dim_);
-      const float* panels = packed_.keys + (tile + v * kLanes) * n_slots;
-      for (std::size_t r = 0; r < n_; r += kGroup) {
-        kernels.kScores[GroupRows(r) - 1](q_ + r * QueryStride(), QueryStride(), panels, n_slots,
-                                          scores_ + r * kTileKeys + v * kLanes);
-      }
-    });
+    const std::size_t n_slots = Slots(dim_);
+    Product<KeyColumns>({.x = q_,
+                         .x_stride = QueryStride(),
+                         .n_rows = n_,
+                         .panel = {packed_.keys + tile * n_slots, n_slots},
+                         .depth = n_slots,
+                         .scale = nullptr,
+                         .y = scores_,
+                         .y_stride = kTileKeys},
+                        n_vecs * kLanes);
     for (std::size_t r = 0; r < n_; ++r) {
       const Visible visible = VisibleTo(queries_.index[first_ + r], queries_, packed_.n_keys);
       float* scores = scores_ + r * kTileKeys;
@@ -217,18 +185,19 @@ class Block {
     for (std::size_t r = 0; r < n_; ++r) {
       Exponentiate(scores_ + r * kTileKeys, n_vecs, largest_[r], factors_[r], totals_ + r * kLanes);
     }
-    InPieces<kTileVecs>(padded_ / kLanes, 0, [&](auto kernels, std::size_t v) {
-      const float* values = packed_.values + Slots(tile) * packed_.values_stride + v * kLanes;
-      for (std::size_t r = 0; r < n_; r += kGroup) {
-        kernels.kAddValues[GroupRows(r) - 1](scores_ + r * kTileKeys, factors_ + r, values,
-                                             packed_.values_stride, Slots(n_keys), padded_,
-                                             sums_ + r * padded_ + v * kLanes);
-      }
-    });
+    const float* values = packed_.values + Slots(tile) * packed_.values_stride;
+    Product<ValueColumns>({.x = scores_,
+                           .x_stride = kTileKeys,
+                           .n_rows = n_,
+                           .panel = {{values, packed_.values_stride}},
+                           .depth = Slots(n_keys),
+                           .scale = factors_,
+                           .y = sums_,
+                           .y_stride = padded_},
+                          padded_);
   }
 
   std::size_t QueryStride() const { return padded_ / kPerSlot; }
-  std::size_t GroupRows(std::size_t r) const { return n_ - r < kGroup ? n_ - r : kGroup; }
 
   void Finish() {
     for (std::size_t r = 0; r < n_; ++r) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kPerSlot = 1;
 
-inline Vec MultiplyAdd(Vec x, Vec y, Vec sum) { return Fma(x, y, sum); }
+inline Vec AddProducts(Vec x, Vec y, Vec sum) { return Fma(x, y, sum); }
 inline Vec Probability(Vec x) { return Exp2OfNegative(x); }
 inline void StoreSlots(float* to, Vec values) { Store(to, values); }
 inline Vec SlotsOfTwoRows(const float* row, const float*, std::size_t n) {

@@ -39,6 +39,16 @@ struct F32Panel {
   void Prefetch(std::size_t, std::size_t) const {}
 };
 
+// A panel may have a MultiplyAdd of its own.
+template <typename Panel>
+[[gnu::always_inline]] inline Vec MultiplyAdd(Vec x, Vec w, Vec sum) {
+  if constexpr (requires { Panel::MultiplyAdd(x, w, sum); }) {
+    return Panel::MultiplyAdd(x, w, sum);
+  } else {
+    return Fma(x, w, sum);
+  }
+}
+
 // y[r][c] = (scale == null ? 0 : scale[r] y[r][c]) + sum over d of x[r][d] * panel[d][c].
 template <typename Panel>
 struct ProductArgs {
@@ -73,7 +83,7 @@ inline void ProductTile(const ProductArgs<Panel>& args, std::size_t row, std::si
     Unrolled<V>([&](std::size_t v) { w[v] = panel.At(d, col + v * kLanes); });
     Unrolled<R>([&](std::size_t r) {
       const Vec factor = Set1(x[r * x_stride + d]);
-      Unrolled<V>([&](std::size_t v) { sum[r][v] = Fma(factor, w[v], sum[r][v]); });
+      Unrolled<V>([&](std::size_t v) { sum[r][v] = MultiplyAdd<Panel>(factor, w[v], sum[r][v]); });
     });
   }
   Unrolled<R * V>(
