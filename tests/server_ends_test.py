@@ -139,6 +139,20 @@ class KeysAndEnds(unittest.TestCase):
         self.assertTrue(done)
         self.assertEqual(events[-1]["choices"][0]["finish_reason"], "length")
 
+    def test_an_answer_ends_with_its_time(self):
+        server = Server("--model", f"{FIXTURES}/llama", "--context", "1000", "--parallel", "64", "--time-limit", "1")
+        self.addCleanup(server.close)
+        ask = chat("a", max_tokens=900, ignore_eos=True)
+        status, body = server.json("/v1/chat/completions", dict(ask, n=64))
+        self.assertEqual((status, {c["finish_reason"] for c in body["choices"]}), (200, {"length"}), body)
+        self.assertLess(body["usage"]["completion_tokens"], 64 * 900)
+        # Half of these wait for the others.
+        status, body = server.json("/v1/chat/completions", dict(ask, n=128))
+        self.assertEqual((status, body["error"]["code"]), (503, "timed_out"))
+        events, done = server.events("/v1/chat/completions", dict(ask, n=128))
+        self.assertEqual((events[-1]["error"]["code"], done), ("timed_out", False))
+        self.assertEqual(server.json("/v1/chat/completions", chat("a"))[0], 200)
+
     def test_wrong_usage_is_said(self):
         for arguments, text in ((["--model", "/nowhere"], b"/nowhere"),
                                 (["--model", f"{FIXTURES}/bert"], b"bert"),

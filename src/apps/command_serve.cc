@@ -158,6 +158,10 @@ Action DeclareServe(CLI::App& arguments, const AppContext& context) {
   AddCount(arguments, "--parallel", models.parallel, "Answers made at once; further requests wait",
            {1, 256})
       ->capture_default_str();
+  AddCount(arguments, "--time-limit", models.time_limit_s,
+           "Seconds that an answer may take, with its waiting, before it is cut; 0: any time",
+           {0, 100'000'000})
+      ->capture_default_str();
   DeclareLoadingFlags(arguments, models.loading);
   arguments.footer(
       "\nEnds on Ctrl-C or SIGTERM once running answers are complete, at most 30 s later.\n"

@@ -73,6 +73,14 @@ engine::SchedulerOptions OptionsFor(const ServeFlags& flags, const FoundTextMode
   return options;
 }
 
+/// How requests reach the engine.
+auto SubmitTo(engine::Scheduler* scheduler, std::chrono::seconds time_limit) {
+  return [scheduler, time_limit](engine::GenerationRequest request) {
+    if (time_limit.count() > 0) request.deadline = std::chrono::steady_clock::now() + time_limit;
+    return scheduler->Submit(std::move(request));
+  };
+}
+
 /// A generator with what answers with it; the members are in the order in which they need each
 /// other.
 struct TextParts {
@@ -114,26 +122,24 @@ Result<server::LoadedModel> LoadText(const std::string& name, const server::Name
     log(LogLevel::kWarning, name + " cannot chat: " + format.error().message);
   }
   engine::Scheduler* const scheduler = text->scheduler.get();
-  server::ServedTextModel served{.id = named.id,
-                                 .aliases = named.aliases,
-                                 .created = named.created,
-                                 .tokenizer = text->model->tokenizer,
-                                 .defaults = text->model->defaults,
-                                 .chat = std::move(format),
-                                 .grammars = std::make_shared<decoding::GrammarCache>(
-                                     text->model->tokenizer, text->model->n_tokens()),
-                                 .n_tokens = text->model->n_tokens(),
-                                 .vocab = text->model->model->info().vocab,
-                                 .context_tokens = scheduler->context_tokens(),
-                                 .recurrent = IsRecurrent(text->model->model->state_shape()),
-                                 .submit =
-                                     [scheduler](engine::GenerationRequest request) {
-                                       return scheduler->Submit(std::move(request));
-                                     },
-                                 .metrics = [scheduler] { return scheduler->metrics(); },
-                                 .stop = [scheduler] { scheduler->Stop(); },
-                                 .n_parallel = options.max_sequences,
-                                 .engine = text};
+  server::ServedTextModel served{
+      .id = named.id,
+      .aliases = named.aliases,
+      .created = named.created,
+      .tokenizer = text->model->tokenizer,
+      .defaults = text->model->defaults,
+      .chat = std::move(format),
+      .grammars =
+          std::make_shared<decoding::GrammarCache>(text->model->tokenizer, text->model->n_tokens()),
+      .n_tokens = text->model->n_tokens(),
+      .vocab = text->model->model->info().vocab,
+      .context_tokens = scheduler->context_tokens(),
+      .recurrent = IsRecurrent(text->model->model->state_shape()),
+      .submit = SubmitTo(scheduler, std::chrono::seconds(machine.flags.time_limit_s)),
+      .metrics = [scheduler] { return scheduler->metrics(); },
+      .stop = [scheduler] { scheduler->Stop(); },
+      .n_parallel = options.max_sequences,
+      .engine = text};
   return server::LoadedModel{.text = std::make_shared<server::ServedTextModel>(std::move(served)),
                              .embedder = nullptr};
 }

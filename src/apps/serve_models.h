@@ -22,6 +22,7 @@ struct ServeFlags {
   std::string prompt_cache;  ///< A folder where read prompts outlive the run; empty: none.
   std::size_t prompt_cache_mib = 1024;  ///< Most that each model may keep there.
   std::size_t keep_alive_s = 0;  ///< Models that nobody uses for so long are unloaded; 0: never.
+  std::size_t time_limit_s = 0;  ///< Most that an answer may take, with its waiting; 0: any time.
 };
 
 /// Everything that a server computes with; the members are in the order in which they need each

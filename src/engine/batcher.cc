@@ -30,6 +30,7 @@ void Batcher::Add(std::unique_ptr<Task> task) {
                                 std::move(task->request.boundaries), options_.checkpoint_tokens);
   }
   waiting_.push_back(std::move(task));
+  ended_.reserve(waiting_.size() + running_.size());
 }
 
 void Batcher::Step() {
@@ -281,18 +282,29 @@ void Batcher::Close(Task& task, std::optional<Error> error) {
   const bool cancelled = task.answer->finish() == FinishReason::kCancelled ||
                          task.answer->finish() == FinishReason::kDeadline;
   ++(error ? totals_.n_failed : cancelled ? totals_.n_cancelled : totals_.n_finished);
-  GenerationEnd end;
-  end.finish = task.answer->finish().value_or(FinishReason::kCancelled);
-  end.usage = task.answer->usage();
-  end.stop_string = task.answer->stop_string();
-  end.error = std::move(error);
-  if (task.request.on_end) task.request.on_end(end);
+  task.error = std::move(error);
 }
 
 void Batcher::DropEnded() {
-  const auto ended = [](const std::unique_ptr<Task>& task) { return task->has_ended; };
+  const auto ended = [this](std::unique_ptr<Task>& task) {
+    if (!task->has_ended) return false;
+    ended_.push_back(std::move(task));
+    return true;
+  };
   std::erase_if(running_, ended);
   std::erase_if(waiting_, ended);
+}
+
+void Batcher::TellEnds() {
+  for (const auto& task : ended_) {
+    GenerationEnd end;
+    end.finish = task->answer->finish().value_or(FinishReason::kCancelled);
+    end.usage = task->answer->usage();
+    end.stop_string = task->answer->stop_string();
+    end.error = std::move(task->error);
+    if (task->request.on_end) task->request.on_end(end);
+  }
+  ended_.clear();
 }
 
 void Batcher::EndAll(FinishReason reason) {

@@ -21,7 +21,7 @@
 namespace lattice::engine {
 
 /// What a scheduler's thread does: requests in, steps, ends out. Used by one thread; tells each
-/// request its tokens and its end from within the calls here.
+/// request its tokens from within the calls here, and its end when it is told to.
 class Batcher {
  public:
   /// All references must outlive it.
@@ -39,6 +39,9 @@ class Batcher {
   void EndAll(FinishReason reason);
   /// Ends all with an error, also after a Step that was left by an exception.
   void FailAll(const Error& error);
+  /// Calls on_end of those that the calls above have ended; metrics() count them already. To be
+  /// called after each.
+  void TellEnds();
   void ClearKept() { memory_->ClearKept(); }
   void SaveKept() const { memory_->SaveKept(); }
 
@@ -79,6 +82,7 @@ class Batcher {
 
   std::deque<std::unique_ptr<Task>> waiting_;   // oldest first; all are younger than running_
   std::vector<std::unique_ptr<Task>> running_;  // oldest first; each has a sequence
+  std::vector<std::unique_ptr<Task>> ended_;    // to be told; has room for all
   std::optional<std::uint64_t> blocked_;        // found no room; nothing has become free since
 
   // Of the step at hand.

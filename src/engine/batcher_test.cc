@@ -200,13 +200,13 @@ TEST_P(BatcherTest, NobodyWaitsLongerThanOneChunk) {
   TestBatcher batcher(engine_, options);
   Told answering, long_one, short_one;
   batcher.Add(DrawTokens(engine_.RandomIds(5), 60, answering));
-  batcher->Step();
+  batcher.Step();
   ASSERT_EQ(answering.ids.size(), 1u);
   batcher.Add(DrawTokens(engine_.RandomIds(320), 1, long_one));
   batcher.Add(DrawTokens(engine_.RandomIds(40), 1, short_one));
   // 16 rows a step in turn: the short one has read its 40 in 5 or 6 steps, not after the long one.
   for (std::size_t step = 1; step <= 24; ++step) {
-    batcher->Step();
+    batcher.Step();
     EXPECT_EQ(answering.ids.size(), 1 + step);
     EXPECT_EQ(short_one.n_ends, step < 6 ? 0 : 1) << step;
     EXPECT_EQ(long_one.n_ends, step < 23 ? 0 : 1) << step;  // 320 rows and 3 turns of the other
@@ -220,8 +220,8 @@ TEST_P(BatcherTest, TheLastTokenOfAPromptWaitsForNoTurn) {
   Told told, other;
   batcher.Add(DrawTokens(engine_.RandomIds(32), 1, told));
   batcher.Add(DrawTokens(engine_.RandomIds(200), 1, other));
-  batcher->Step();
-  batcher->Step();
+  batcher.Step();
+  batcher.Step();
   EXPECT_EQ(told.n_ends, 1);
 }
 
@@ -291,18 +291,18 @@ TEST_P(BatcherTest, EndsAtDeadlinesWhereverTheyAre) {
   GenerationRequest request = DrawTokens(engine_.RandomIds(200), 5, in_prompt);
   request.deadline = now + std::chrono::milliseconds(300);
   batcher.Add(request);
-  batcher->Step();
+  batcher.Step();
   request = DrawTokens(engine_.RandomIds(20), 5, waiting);
   request.deadline = now;
   batcher.Add(request);
   batcher.Add(DrawTokens(engine_.RandomIds(20), 5, after));
-  batcher->Step();
+  batcher.Step();
   ASSERT_TRUE(waiting.end);
   EXPECT_EQ(waiting.end->finish, FinishReason::kDeadline);
   EXPECT_EQ(waiting.end->usage.n_generated, 0u);
   while (std::chrono::steady_clock::now() < now + std::chrono::milliseconds(300)) {
   }
-  batcher->Step();
+  batcher.Step();
   ASSERT_TRUE(in_prompt.end);
   EXPECT_EQ(in_prompt.end->finish, FinishReason::kDeadline);
   batcher.Finish();
@@ -336,10 +336,10 @@ TEST_P(BatcherTest, AStormOfCancellationsLeavesNothing) {
       const std::size_t i = left[at];
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(at));
       stops[i].request_stop();
-      batcher->Step();
+      batcher.Step();
       EXPECT_EQ(told[i].n_ends, 1);
       EXPECT_EQ(told[i].end->finish, FinishReason::kCancelled);
-      for (std::size_t n = engine_.random() % 4; n > 0; --n) batcher->Step();
+      for (std::size_t n = engine_.random() % 4; n > 0; --n) batcher.Step();
     }
     EXPECT_TRUE(batcher->is_idle());
     const SchedulerMetrics metrics = batcher.metrics();

@@ -42,6 +42,7 @@ struct Scheduler::Impl {
   bool TakeRequests();
   void Publish();
   std::optional<Refusal> Closed() const;
+  std::uint64_t n_ended() const;
   std::size_t n_open() const;
 
   const TextModel& model;
@@ -58,6 +59,7 @@ struct Scheduler::Impl {
   bool forgets = false;
   std::uint64_t n_accepted = 0;
   std::uint64_t n_refused = 0;
+  std::uint64_t n_told = 0;    // ends
   SchedulerMetrics published;  // after the last step
 
   std::mutex join_mutex;  // guards thread
@@ -97,17 +99,26 @@ bool Scheduler::Impl::TakeRequests() {
   return goes_on;
 }
 
+/// Whoever is told of an end finds it in the figures, and its place free.
 void Scheduler::Impl::Publish() {
   const SchedulerMetrics now = batcher.metrics();
+  {
+    const std::lock_guard lock(mutex);
+    published = now;
+  }
+  batcher.TellEnds();
   const std::lock_guard lock(mutex);
-  published = now;
+  n_told = n_ended();
   ended.notify_all();
 }
 
-/// Requests accepted whose end has not been told. Under the lock.
-std::size_t Scheduler::Impl::n_open() const {
-  return n_accepted - published.n_finished - published.n_cancelled - published.n_failed;
+/// Under the lock.
+std::uint64_t Scheduler::Impl::n_ended() const {
+  return published.n_finished + published.n_cancelled + published.n_failed;
 }
+
+/// Requests accepted that have not ended. Under the lock.
+std::size_t Scheduler::Impl::n_open() const { return n_accepted - n_ended(); }
 
 /// Why nobody is taken now. Under the lock.
 std::optional<Refusal> Scheduler::Impl::Closed() const {
@@ -169,7 +180,7 @@ std::size_t Scheduler::context_tokens() const { return impl_->context_tokens; }
 bool Scheduler::Drain(std::chrono::steady_clock::time_point until) {
   std::unique_lock lock(impl_->mutex);
   impl_->takes_no_more = true;
-  return impl_->ended.wait_until(lock, until, [&] { return impl_->n_open() == 0; });
+  return impl_->ended.wait_until(lock, until, [&] { return impl_->n_told == impl_->n_accepted; });
 }
 
 void Scheduler::Stop() {

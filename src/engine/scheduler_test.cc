@@ -216,6 +216,24 @@ TEST_P(SchedulerTest, AnEndMaySubmitTheNext) {
   EXPECT_EQ(scheduler->metrics().n_finished, 4u);
 }
 
+TEST_P(SchedulerTest, WhoeverIsToldOfAnEndFindsItInTheFigures) {
+  SchedulerOptions options;
+  options.max_sequences = 1;
+  options.max_waiting = 0;
+  const auto scheduler = Start(options);
+  for (std::size_t i = 1; i <= 3; ++i) {
+    std::promise<SchedulerMetrics> seen;
+    Told told;
+    GenerationRequest request = DrawTokens({1, 2, 3}, 2, told);
+    request.on_end = [&](const GenerationEnd&) { seen.set_value(scheduler->metrics()); };
+    EXPECT_FALSE(scheduler->Submit(std::move(request))) << i;  // the only place is free again
+    const SchedulerMetrics metrics = seen.get_future().get();
+    EXPECT_EQ(metrics.n_finished, i);
+    EXPECT_EQ(metrics.generated_tokens, 2 * i);
+    EXPECT_EQ(metrics.n_answering, 0u);
+  }
+}
+
 TEST_P(SchedulerTest, RefusesToStartWithoutMeans) {
   const auto code = [&](const SchedulerOptions& options) {
     const auto started = Scheduler::Start(engine_.model, *engine_.backend, engine_.pool, options);

@@ -34,6 +34,7 @@ struct Task {
   std::size_t n_prompt_rows = 0;               ///< Read of the prompt, without what was kept.
   std::size_t n_told = 0;                      ///< Tokens of the prompt by on_prompt_token.
   bool has_ended = false;
+  std::optional<Error> error;  ///< Why it ended, if that was no end of its own.
 
   std::size_t n_read() const { return sequence == nullptr ? 0 : sequence->n_tokens(); }
   std::size_t n_left() const { return ids.size() - n_read(); }

@@ -26,8 +26,12 @@ class TestBatcher {
     (*task)->number = ++n_;
     batcher_->Add(std::move(task).value());
   }
+  void Step() {
+    batcher_->Step();
+    batcher_->TellEnds();
+  }
   void Finish() {
-    while (!batcher_->is_idle()) batcher_->Step();
+    while (!batcher_->is_idle()) Step();
   }
 
   Batcher* operator->() { return batcher_.get(); }

@@ -284,15 +284,13 @@ Status ModelPool::Shared::LoadEntry(Entry& entry, std::unique_lock<std::mutex>& 
 
 /// Nobody uses it. Lets go of the lock meanwhile.
 void ModelPool::Shared::FreeEntry(Entry& entry, std::unique_lock<std::mutex>& lock) {
-  std::optional<LoadedModel> ended = std::exchange(entry.model, std::nullopt);
+  std::optional<LoadedModel> gone = std::exchange(entry.model, std::nullopt);
   entry.leaving = false;
+  if (gone->text) AddTotals(gone->text->metrics(), entry.ended);
   lock.unlock();
-  std::optional<engine::SchedulerMetrics> totals;
-  if (ended->text) totals = ended->text->metrics();
-  ended.reset();
+  gone.reset();
   ReturnFreedMemory();
   lock.lock();
-  if (totals) AddTotals(*totals, entry.ended);
 }
 
 void ModelPool::Shared::Work() {

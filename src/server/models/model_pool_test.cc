@@ -165,5 +165,43 @@ TEST(ModelPoolTest, StopWaitsForWhoeverUsesAModel) {
   user.join();
 }
 
+TEST(ModelPoolTest, CountsOfAModelNeverGoBack) {
+  std::vector<std::uint64_t> seen;
+  ModelPool* pool = nullptr;
+  const auto look = [&] { seen.push_back(pool->State("a")->engine->generated_tokens); };
+  NamedModel named{.id = "a", .aliases = {}, .kind = ModelKind::kText, .created = 1, .load = {}};
+  named.load = [&]() -> Result<LoadedModel> {
+    engine::SchedulerMetrics metrics;
+    metrics.generated_tokens = 5;
+    const std::shared_ptr<ServedTextModel> model(
+        new ServedTextModel{.id = "a",
+                            .aliases = {},
+                            .tokenizer = nullptr,
+                            .defaults = {},
+                            .chat = Error{ErrorCode::kUnsupported, "no template"},
+                            .grammars = nullptr,
+                            .submit = {},
+                            .metrics = [metrics] { return metrics; },
+                            .stop = [] {},
+                            .engine = nullptr},
+        [&](ServedTextModel* gone) {
+          look();
+          delete gone;
+        });
+    return LoadedModel{.text = model, .embedder = nullptr};
+  };
+  ModelPool pools({named}, {});
+  pool = &pools;
+  ASSERT_TRUE(pools.Start(true));
+  look();
+  ASSERT_FALSE(pools.Unload("a"));
+  ASSERT_TRUE(Becomes([&] { return pools.State("a")->phase == ModelState::Phase::kUnloaded; }));
+  ASSERT_FALSE(pools.Load("a"));  // after which what came before it is over
+  ASSERT_TRUE(Becomes([&] { return pools.State("a")->phase == ModelState::Phase::kLoaded; }));
+  look();
+  pools.Stop();
+  EXPECT_EQ(seen, std::vector<std::uint64_t>({5, 5, 10, 10}));
+}
+
 }  // namespace
 }  // namespace lattice::server

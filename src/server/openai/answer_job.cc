@@ -38,6 +38,11 @@ std::optional<ApiError> Failure(const engine::GenerationEnd& end) {
   if (end.error) {
     return ApiError{.status = 500, .message = "the answer broke off: " + end.error->message};
   }
+  if (end.finish == engine::FinishReason::kDeadline && end.usage.n_generated == 0) {
+    return ApiError{.status = 503,
+                    .message = "the time that an answer may take was over before its first token",
+                    .code = "timed_out"};
+  }
   if (end.finish != engine::FinishReason::kCancelled) return std::nullopt;
   return ApiError{.status = 503, .message = "the server is shutting down", .code = "shutting_down"};
 }
