@@ -1,18 +1,22 @@
 """Compares masks of JSON Schemas with llguidance and xgrammar, one thread each, in one run.
 
-Usage: grammar_vs_peers.py PROGRAM TOKENIZER_JSON DATA_FOLDER [--every N] [--only ENGINE,...] [--timeout S]
+Usage: grammar_vs_peers.py PROGRAM TOKENIZER_JSON DATA_FOLDER [--every N] [--seconds S] [--only ENGINE,...] [--timeout S]
 
 PROGRAM is the grammar_masks of a release build; DATA_FOLDER is maskbench/data of the repository
 guidance-ai/jsonschemabench: schemas with instances that are valid or not. Every engine gets the same
 vocabulary, the same schemas and the same texts (compact JSON) as the same tokens (longest match), and
 makes a mask before each token. Prints, for each engine: schemas compiled, those all of whose instances are
-judged right, instances wrongly accepted and rejected, and the times of compiling (processor time, with the
-first mask) and of the masks.
+judged right, instances wrongly accepted and rejected (and how many of these are taken when their keys stand
+in the order in which the schema names them), and the times of compiling (processor time, without and with the first mask) and of the
+masks, also of only those schemas that every engine compiled. A schema that takes longer than S seconds has no answer, and the next one goes on.
 """
 import argparse
 import json
+import os
 import pathlib
+import random
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -55,6 +59,31 @@ class LongestMatch:
             out.append(self.ids[data[at:at + n]])
             at += n
         return out
+
+
+def compact(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def key_order(schema, ranks=None):
+    """Keys as a schema names them, with their places."""
+    ranks = {} if ranks is None else ranks
+    for keyword in ("properties", "required"):
+        if isinstance(schema, dict) and isinstance(schema.get(keyword), (dict, list)):
+            for name in schema[keyword]:
+                if isinstance(name, str):
+                    ranks.setdefault(name, len(ranks))
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        key_order(part, ranks)
+    return ranks
+
+
+def reordered(value, order):
+    if isinstance(value, list):
+        return [reordered(item, order) for item in value]
+    if isinstance(value, dict):
+        return {key: reordered(value[key], order) for key in sorted(value, key=lambda key: order.get(key, len(order)))}
+    return value
 
 
 class Llguidance:
@@ -130,10 +159,7 @@ class Xgrammar:
         return matcher.is_completed()
 
 
-def work(engine_name, tokenizer_json):
-    """A peer as a program that answers as grammar_masks does."""
-    texts, end = token_texts(tokenizer_json)
-    engine = {"llguidance": Llguidance, "xgrammar": Xgrammar}[engine_name](texts, end)
+def serve(engine):
     clock = time.perf_counter
     for line in sys.stdin:
         job = json.loads(line)
@@ -156,35 +182,61 @@ def work(engine_name, tokenizer_json):
         print(json.dumps(answer), flush=True)
 
 
+def work(engine_name, tokenizer_json):
+    """A peer as a program that answers as grammar_masks does.
+
+    The vocabulary is read once; a forked worker, which says its id first, takes the schemas, so that another
+    stands ready at once where one had to be killed."""
+    texts, end = token_texts(tokenizer_json)
+    engine = {"llguidance": Llguidance, "xgrammar": Xgrammar}[engine_name](texts, end)
+    while True:
+        worker = os.fork()
+        if worker == 0:
+            print(json.dumps({"worker": os.getpid()}), flush=True)
+            serve(engine)
+            os._exit(0)
+        if os.waitpid(worker, 0)[1] == 0:
+            return
+
+
 class Engine:
     def __init__(self, name, command):
         self.name, self.command, self.process = name, command, None
-        self.compile, self.masks = [], []
-        self.n = dict.fromkeys(("schemas", "compiled", "right", "wrong accepts", "wrong rejects", "too slow"), 0)
-        self.accepted_wrongly = []
+        self.times, self.wrong = {}, []  # of compiling, and of each mask, by schema
+        self.n = dict.fromkeys(("schemas", "compiled", "right", "wrong accepts", "wrong rejects",
+                                "of these taken in the schema's order", "no answer"), 0)
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.worker = self.process.pid if self.name == "lattice" else self.read(600).get("worker")
+
+    def read(self, timeout):
+        if not select.select([self.process.stdout], [], [], timeout)[0]:
+            return {"error": "no answer"}
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"error": "no answer"}
 
     def ask(self, job, timeout):
         if self.process is None:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            stderr=subprocess.DEVNULL, text=True)
-            timeout += 600  # reads the vocabulary first
-        try:
-            self.process.stdin.write(job)
-            self.process.stdin.flush()
-            if select.select([self.process.stdout], [], [], timeout)[0]:
-                if line := self.process.stdout.readline():
-                    return json.loads(line)
-        except BrokenPipeError:
-            pass
-        self.process.kill()
-        self.process.wait()
-        self.process = None
-        return {"error": "no answer"}
+            self.start()
+        self.process.stdin.write(job)
+        self.process.stdin.flush()
+        answer = self.read(timeout)
+        if answer.get("error") == "no answer":
+            os.kill(self.worker, signal.SIGKILL)
+            answer = self.read(600)
+        if "worker" in answer:  # the one that had the schema is no more; this is the next
+            self.worker, answer = answer["worker"], {"error": "no answer"}
+        elif answer.get("error") == "no answer":
+            self.process.wait()
+            self.process = None
+        return answer
 
-    def take(self, name, job, valid, timeout):
-        answer = self.ask(job, timeout)
+    def take(self, name, schema, texts, in_order, valid, timeout):
+        answer = self.ask(json.dumps({"schema": schema, "texts": texts}) + "\n", timeout)
         self.n["schemas"] += 1
-        self.n["too slow"] += answer.get("error") == "no answer"
+        self.n["no answer"] += answer.get("error") == "no answer"
         if "error" in answer:
             return
         self.n["compiled"] += 1
@@ -192,12 +244,25 @@ class Engine:
         rejects = sum(v and not o for o, v in zip(answer["ok"], valid))
         self.n["wrong accepts"] += accepts
         self.n["wrong rejects"] += rejects
+        for text, okay, must in zip(in_order, answer["ok"], valid):
+            if must and not okay:
+                again = self.ask(json.dumps({"schema": schema, "texts": [text]}) + "\n", timeout)
+                self.n["of these taken in the schema's order"] += again.get("ok") == [True]
         self.n["right"] += accepts + rejects == 0
         if accepts:
-            self.accepted_wrongly.append(name)
-        first = answer["mask_us"][0] if answer["mask_us"] else 0
-        self.compile.append(answer["compile_us"] + first)
-        self.masks += answer["mask_us"][1:]
+            self.wrong.append("accepts " + name)
+        if rejects:
+            self.wrong.append("rejects " + name)
+        self.times[name] = answer["compile_us"], answer["mask_us"]
+
+    def print_times(self, names):
+        times = [self.times[name] for name in names]
+        for what, values in (("compile", [compile_us for compile_us, _ in times]),
+                             ("compile and first mask", [compile_us + sum(masks[:1]) for compile_us, masks in times]),
+                             ("masks", [us for _, masks in times for us in masks[1:]])):
+            if values:
+                numbers = " ".join(f"{v:9.1f}" for v in percentiles(values))
+                print(f"  {what:22} us: avg p50 p90 p99 p99.9 max {numbers}   ({len(values)})")
 
 
 def percentiles(values):
@@ -212,9 +277,10 @@ def main():
     parser.add_argument("tokenizer_json")
     parser.add_argument("data_folder")
     parser.add_argument("--every", type=int, default=20, help="only every N-th schema")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after so long, in a random order")
     parser.add_argument("--only", default="lattice,llguidance,xgrammar")
     parser.add_argument("--timeout", type=float, default=20, help="seconds for one schema and its texts")
-    parser.add_argument("--names", action="store_true", help="name the schemas with wrong accepts of ours")
+    parser.add_argument("--names", action="store_true", help="name the schemas of wrong judgements")
     arguments = parser.parse_args()
     texts, end = token_texts(arguments.tokenizer_json)
     tokens_of = LongestMatch(texts)
@@ -225,26 +291,33 @@ def main():
         engines = [Engine(name, [arguments.program, vocabulary.name] if name == "lattice" else
                           [sys.executable, __file__, "--work", name, arguments.tokenizer_json])
                    for name in arguments.only.split(",")]
-        for path in sorted(pathlib.Path(arguments.data_folder).glob("*.json"))[::arguments.every]:
+        paths = sorted(pathlib.Path(arguments.data_folder).glob("*.json"))[::arguments.every]
+        random.Random(1).shuffle(paths)
+        for engine in engines:
+            engine.start()
+        begin = time.perf_counter()
+        for path in paths:
+            if time.perf_counter() - begin > arguments.seconds:
+                break
             case = json.loads(path.read_text())
-            instances = [json.dumps(t["data"], ensure_ascii=False, separators=(",", ":")) for t in case["tests"]]
+            schema, order = json.dumps(case["schema"]), key_order(case["schema"])
             try:
-                ids = [tokens_of(text) for text in instances]
+                ids = [tokens_of(compact(t["data"])) for t in case["tests"]]
+                in_order = [tokens_of(compact(reordered(t["data"], order))) for t in case["tests"]]
             except UnicodeEncodeError:
                 continue  # half of a surrogate pair
-            job = json.dumps({"schema": json.dumps(case["schema"]), "texts": ids}) + "\n"
             valid = [t["valid"] for t in case["tests"]]
             for engine in engines:
-                engine.take(path.name, job, valid, arguments.timeout)
+                engine.take(path.name, schema, ids, in_order, valid, arguments.timeout)
         print(f"{len(texts)} tokens")
         for engine in engines:
             print(f"{engine.name}: " + ", ".join(f"{n} {what}" for what, n in engine.n.items()))
-            for what, values in ("compile and first mask", engine.compile), ("masks", engine.masks):
-                if values:
-                    numbers = " ".join(f"{v:9.1f}" for v in percentiles(values))
-                    print(f"  {what:22} us: avg p50 p90 p99 p99.9 max {numbers}   ({len(values)})")
-            if arguments.names and engine.name == "lattice":
-                print("  wrong accepts:", *engine.accepted_wrongly)
+            engine.print_times(engine.times)
+            if len(engines) > 1:
+                print("  schemas that every engine compiled:")
+                engine.print_times(set.intersection(*(set(e.times) for e in engines)))
+            if arguments.names:
+                print("  wrong:", *engine.wrong, sep="\n    ")
             if engine.process:
                 engine.process.kill()
 
