@@ -6,7 +6,9 @@
 #include "grammar/matcher.h"
 #include "lattice/check.h"
 
-using namespace lattice;
+namespace grammar = lattice::grammar;
+using lattice::ErrorCode;
+using lattice::Status;
 
 /// A grammar, a NUL, a text that is read byte by byte: each byte either goes on or changes nothing,
 /// and what is forced may come.

@@ -8,7 +8,10 @@
 #include "grammar/matcher.h"
 #include "lattice/check.h"
 
-using namespace lattice;
+namespace grammar = lattice::grammar;
+using lattice::ErrorCode;
+using lattice::Status;
+using lattice::TokenId;
 
 namespace {
 
@@ -42,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   small.parser.max_items = 1'000;
   small.parser.max_bytes = 8 << 20;
   small.parser.lexer = {.max_states = 2'000, .max_expressions = 20'000};
-  const auto vocabulary = Tokens();
+  const auto& vocabulary = Tokens();
   grammar::Matcher matcher(std::make_shared<grammar::Automaton>(*built, vocabulary, small));
   const std::string_view choices =
       cut == input.npos ? std::string_view("x") : input.substr(cut + 1).substr(0, 12);

@@ -11,7 +11,8 @@
 #include "grammar/matcher.h"
 #include "lattice/check.h"
 
-using namespace lattice;
+namespace grammar = lattice::grammar;
+using lattice::ParseJson;
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "grammar/regex.h"
 #include "lattice/check.h"
 
-using namespace lattice;
+namespace grammar = lattice::grammar;
 
 /// A pattern, a NUL, a text. Matching by derivatives and by the automaton agree, and a search finds
 /// what the whole matches.

@@ -24,8 +24,8 @@ template <typename T>
 class [[nodiscard]] ApiResult {
  public:
   ApiResult(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit
-  ApiResult(ApiError error)
-      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
+  // NOLINTNEXTLINE: implicit
+  ApiResult(ApiError error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   explicit operator bool() const { return state_.index() == 0; }
   T& operator*() & { return std::get<0>(state_); }

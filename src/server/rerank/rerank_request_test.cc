@@ -1,7 +1,8 @@
 #include "server/rerank/rerank_request.h"
 
-#include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
+
+#include <boost/json/parse.hpp>
 
 namespace lattice::server {
 namespace {

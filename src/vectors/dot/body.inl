@@ -51,7 +51,8 @@ inline void SumGroup(const float* a, const float* b, std::size_t n, std::size_t 
 }
 
 template <std::size_t kResults, typename Step>
-[[gnu::always_inline]] inline void SumAll(const float* a, const float* b, std::size_t n, float* results, Step step) {
+[[gnu::always_inline]] inline void SumAll(const float* a, const float* b, std::size_t n,
+                                          float* results, Step step) {
   Vec sums[kResults][kVecs];
   for (std::size_t first = 0; first < kVecs; first += GroupFor(kResults)) {
     SumGroup<kResults>(a, b, n, first, sums, step);

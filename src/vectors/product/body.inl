@@ -18,7 +18,8 @@ void Tile(const ProductArgs& p, std::size_t row, std::size_t col, std::size_t la
   for (std::size_t r = 0; r < kR; ++r) {
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kC; ++v) {
-      sum[r][v] = p.accumulate ? LoadColumn<kR, kC, kPart>(c + r * p.c_stride, v, last) : Set1(0.0f);
+      sum[r][v] =
+          p.accumulate ? LoadColumn<kR, kC, kPart>(c + r * p.c_stride, v, last) : Set1(0.0f);
     }
   }
   for (std::size_t t = 0; t < p.k; ++t) {
