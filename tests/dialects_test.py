@@ -191,6 +191,20 @@ class OpenAiTools(Dialects):
         self.assertEqual(error["param"], "tools")
         self.assertIn("'weather': #/properties/city/format", error["message"])
 
+    def test_strict_tools_hold_arguments_one_by_one(self):
+        tool = self.closed_weather(required=["city", "days"])
+        tool["function"]["strict"] = True
+        tool["function"]["parameters"]["properties"] = {
+            "city": {"type": "string"}, "days": {"type": "integer", "minimum": 30, "maximum": 99}}
+        body = ask("weather", model="xml", tools=[tool], logit_bias=self.bias("xml", {"7": 90, "\n": 95}))
+        message, finish = self.answer(body)
+        self.assertEqual((message["reasoning_content"], finish), ("A tool knows.", "tool_calls"))
+        (call,) = message["tool_calls"]
+        self.assertEqual(json.loads(call["function"]["arguments"]), {"city": "Rome", "days": 37})  # Wants 3.
+        tool["function"]["parameters"]["minProperties"] = 3
+        error = self.post("/v1/chat/completions", body, 400)["error"]
+        self.assertEqual(error["param"], "tools")
+
     def test_thinking_has_a_budget(self):
         body = ask("ponder", model="hermes")
         message, _ = self.answer(body)

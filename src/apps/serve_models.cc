@@ -122,6 +122,8 @@ Result<server::LoadedModel> LoadText(const std::string& name, const server::Name
     log(LogLevel::kWarning, name + " cannot chat: " + format.error().message);
   }
   engine::Scheduler* const scheduler = text->scheduler.get();
+  std::vector<TokenId> marks;
+  if (format) marks = format->call_tokens;
   server::ServedTextModel served{
       .id = named.id,
       .aliases = named.aliases,
@@ -129,8 +131,8 @@ Result<server::LoadedModel> LoadText(const std::string& name, const server::Name
       .tokenizer = text->model->tokenizer,
       .defaults = text->model->defaults,
       .chat = std::move(format),
-      .grammars =
-          std::make_shared<decoding::GrammarCache>(text->model->tokenizer, text->model->n_tokens()),
+      .grammars = std::make_shared<decoding::GrammarCache>(
+          text->model->tokenizer, text->model->n_tokens(), std::move(marks)),
       .n_tokens = text->model->n_tokens(),
       .vocab = text->model->model->info().vocab,
       .context_tokens = scheduler->context_tokens(),

@@ -49,24 +49,35 @@ Result<std::shared_ptr<const grammar::Grammar>> CompileGrammar(const GrammarText
 }
 
 std::shared_ptr<const grammar::Vocabulary> MakeVocabulary(const tokenizers::Tokenizer& tokenizer,
-                                                          std::size_t n_tokens) {
+                                                          std::size_t n_tokens,
+                                                          std::span<const TokenId> marks) {
   std::vector<std::string> tokens(n_tokens);
   const std::size_t n = std::min(n_tokens, tokenizer.vocab_size());
   for (std::size_t i = 0; i < n; ++i) {
     const auto id = static_cast<TokenId>(i);
     if (tokenizer.IsSpecial(id)) continue;
-    if (auto bytes = tokenizer.TokenBytes(id)) tokens[i] = *std::move(bytes);
+    auto bytes = tokenizer.TokenBytes(id);
+    // The byte of control tokens comes in no text.
+    if (bytes && bytes->find(grammar::kControlByte) == bytes->npos) tokens[i] = *std::move(bytes);
+  }
+  for (const TokenId id : marks) {
+    const auto name = tokenizer.TokenText(id);
+    if (static_cast<std::size_t>(id) >= n || !name || !tokenizer.IsSpecial(id)) continue;
+    tokens[static_cast<std::size_t>(id)] = grammar::kControlByte + std::string(*name);
   }
   return std::make_shared<const grammar::Vocabulary>(std::move(tokens));
 }
 
 GrammarCache::GrammarCache(std::shared_ptr<const tokenizers::Tokenizer> tokenizer,
-                           std::size_t n_tokens, std::size_t max_bytes)
-    : tokenizer_(std::move(tokenizer)), n_tokens_(n_tokens), max_bytes_(max_bytes) {}
+                           std::size_t n_tokens, std::vector<TokenId> marks, std::size_t max_bytes)
+    : tokenizer_(std::move(tokenizer)),
+      n_tokens_(n_tokens),
+      marks_(std::move(marks)),
+      max_bytes_(max_bytes) {}
 
 std::shared_ptr<const grammar::Vocabulary> GrammarCache::vocabulary() {
   std::call_once(vocabulary_made_,
-                 [this] { vocabulary_ = MakeVocabulary(*tokenizer_, n_tokens_); });
+                 [this] { vocabulary_ = MakeVocabulary(*tokenizer_, n_tokens_, marks_); });
   return vocabulary_;
 }
 

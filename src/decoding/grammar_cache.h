@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,18 +44,21 @@ GrammarText ChoiceGrammar(const std::vector<std::string>& choices);
 Result<std::shared_ptr<const grammar::Grammar>> CompileGrammar(const GrammarText& text);
 
 /// The text that each token of a model adds, as masks need it: special tokens, and ids that are
-/// unused or above the tokenizer's, have none.
+/// unused or above the tokenizer's, have none. But special ones of `marks` have their name behind
+/// grammar::kControlByte, so only grammars that ask for them by it let them come.
 std::shared_ptr<const grammar::Vocabulary> MakeVocabulary(const tokenizers::Tokenizer& tokenizer,
-                                                          std::size_t n_tokens);
+                                                          std::size_t n_tokens,
+                                                          std::span<const TokenId> marks = {});
 
 /// Compiled grammars of one model by their text. Used by any number of threads; compiling is done
 /// in the one that asks, and must not be the one that decodes.
 class GrammarCache {
  public:
   /// n_tokens   ids below it can be drawn.
+  /// marks      tokens that may mark calls of tools.
   /// max_bytes  of grammars that are kept; those in use live on without it.
   GrammarCache(std::shared_ptr<const tokenizers::Tokenizer> tokenizer, std::size_t n_tokens,
-               std::size_t max_bytes = std::size_t{256} << 20);
+               std::vector<TokenId> marks = {}, std::size_t max_bytes = std::size_t{256} << 20);
 
   /// Errors as CompileGrammar's.
   Result<std::shared_ptr<grammar::Automaton>> Get(const GrammarText& text);
@@ -70,6 +74,7 @@ class GrammarCache {
 
   std::shared_ptr<const tokenizers::Tokenizer> tokenizer_;
   std::size_t n_tokens_;
+  std::vector<TokenId> marks_;
   std::size_t max_bytes_;
   std::once_flag vocabulary_made_;
   std::shared_ptr<const grammar::Vocabulary> vocabulary_;

@@ -92,6 +92,34 @@ TEST(GrammarMaskTest, OnlyAnEndMayFollowWhatIsComplete) {
   EXPECT_FALSE(mask.Accept(a));
 }
 
+TEST(GrammarMaskTest, ControlTokensComeWhereAGrammarNamesThem) {
+  const auto tokenizer = Load("qwen3");
+  ASSERT_NE(tokenizer, nullptr);
+  const std::size_t n_tokens = tokenizer->vocab_size();
+  const TokenId mark = *tokenizer->Find("<think>"), other = *tokenizer->Find("</think>");
+  const TokenId byte = *tokenizer->Find("\u00ff"), letter = *tokenizer->Find("a");
+  const auto vocabulary = MakeVocabulary(*tokenizer, n_tokens, std::vector{mark});
+  EXPECT_EQ(vocabulary->token(mark), "\xFF<think>");
+  EXPECT_EQ(vocabulary->token(other), "");
+  EXPECT_EQ(vocabulary->token(byte), "");
+  grammar::GrammarBuilder builder;
+  const auto root =
+      builder.Terminal(builder.Concat({builder.Repeat(builder.Chars(grammar::CharSet::All()), 0, 5),
+                                       builder.Literal("\xFF<think>")}));
+  const auto grammar = std::move(builder).Build(root);
+  ASSERT_TRUE(grammar);
+  GrammarMask held(std::make_shared<grammar::Automaton>(*grammar, vocabulary), tokenizer, {});
+  EXPECT_TRUE(Allows(held, n_tokens, mark));
+  EXPECT_FALSE(Allows(held, n_tokens, other));
+  EXPECT_FALSE(Allows(held, n_tokens, byte));
+  ASSERT_TRUE(held.Accept(letter));
+  ASSERT_TRUE(held.Accept(mark));
+  EXPECT_TRUE(held.IsOver());
+  GrammarCache cache(tokenizer, n_tokens, std::vector{mark});
+  GrammarMask free(*cache.Get({GrammarKind::kRegex, "[^a]*"}), tokenizer, {});
+  EXPECT_FALSE(Allows(free, n_tokens, mark));
+}
+
 TEST(GrammarMaskTest, TheGrammarBeginsWhereThinkingEnds) {
   const auto tokenizer = Load("qwen3");
   ASSERT_NE(tokenizer, nullptr);
@@ -192,7 +220,7 @@ TEST(GrammarMaskTest, NothingIsCertainWhereATokenMayGoPastIt) {
 TEST(GrammarCacheTest, KeepsWhatFits) {
   const auto tokenizer = Load("llama");
   ASSERT_NE(tokenizer, nullptr);
-  GrammarCache cache(tokenizer, tokenizer->vocab_size(), /*max_bytes=*/200'000);
+  GrammarCache cache(tokenizer, tokenizer->vocab_size(), {}, /*max_bytes=*/200'000);
   const GrammarText text{GrammarKind::kRegex, "[a-z]+"};
   const auto first = *cache.Get(text);
   EXPECT_EQ(*cache.Get(text), first);

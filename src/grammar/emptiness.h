@@ -23,6 +23,10 @@ class Emptiness {
 
   /// kResourceExhausted when that takes too many states to tell.
   Result<bool> MatchesSomething(ExprPool& pool, ExprId e);
+  /// When all but the first n expressions are gone.
+  void Truncate(std::size_t n) {
+    std::erase_if(known_, [n](const auto& known) { return known.first >= n; });
+  }
 
  private:
   bool IsKnown(const ExprPool& pool, ExprId e, bool& matches) const;

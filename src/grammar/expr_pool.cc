@@ -108,6 +108,24 @@ void ExprPool::Rehash(std::size_t n_slots) {
   }
 }
 
+void ExprPool::Truncate(std::size_t n) {
+  bool is_child = false, is_edge = false;
+  for (std::size_t e = n; e < nodes_.size() && !(is_child && is_edge); ++e) {
+    const ExprKind kind = nodes_[e].kind;
+    if (!is_edge && kind == ExprKind::kBytes) {
+      edges_.resize(nodes_[e].a);
+      is_edge = true;
+    } else if (!is_child && (kind == ExprKind::kOr || kind == ExprKind::kAnd)) {
+      children_.resize(nodes_[e].a);
+      is_child = true;
+    }
+  }
+  nodes_.resize(n);
+  hashes_.resize(n);
+  Rehash(slots_.size());
+  is_full_ = false;
+}
+
 ExprId ExprPool::Intern(Node node, std::span<const ExprId> kids, std::span<const Edge> out) {
   if (!work_.Spend(2 + (kids.size() + out.size()) / 4)) return kEmptySet;
   const std::uint64_t hash = HashOf(node, kids, out);

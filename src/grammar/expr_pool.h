@@ -94,6 +94,8 @@ class ExprPool {
   std::span<const Edge> edges(ExprId e) const { return {edges_.data() + nodes_[e].a, nodes_[e].b}; }
   bool nullable(ExprId e) const { return nodes_[e].nullable; }
   std::size_t size() const { return nodes_.size(); }
+  /// Forgets all but the first n nodes; those that were made of them must be of no more use.
+  void Truncate(std::size_t n);
   std::size_t n_bytes() const;
   bool exhausted() const { return is_full_ || work_.ran_out(); }
   /// Why, when exhausted.
@@ -101,6 +103,7 @@ class ExprPool {
 
   /// Of all that is made here; others spend from it, too.
   WorkBudget& work() { return work_; }
+  const WorkBudget& work() const { return work_; }
   void SetLimits(std::size_t max_nodes, std::size_t max_depth) {
     max_nodes_ = max_nodes;
     max_depth_ = max_depth;

@@ -159,9 +159,21 @@ class GrammarBuilder {
   bool failed() const { return error_.has_value(); }
   const std::optional<Error>& error() const { return error_; }
 
+  /// What was made up to here.
+  struct Mark {
+    std::size_t n_expressions, n_nodes, n_children, n_names;
+    std::uint64_t work_left;
+  };
+  Mark Now() const;
+  /// As if nothing had been made since, errors and what it cost included. Handles made since are of
+  /// no more use, nor are rules of before that were defined since.
+  void RollBack(const Mark& mark);
+
   /// The grammar of `root`. Rules that can match no text are left out. Errors: the first one kept;
   /// kInvalidArgument names a rule that was never defined, or says that no text matches `root`.
   Result<std::shared_ptr<const Grammar>> Build(Symbol root) &&;
+  /// Whether some text matches. Rules that are not defined match none.
+  Result<bool> MatchesSomething(Symbol symbol);
 
  private:
   friend class RuleCompiler;

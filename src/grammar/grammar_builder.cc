@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "grammar/grammar.h"
@@ -144,6 +145,71 @@ void GrammarBuilder::Define(Symbol rule, Symbol body) {
     Fail({ErrorCode::kInvalidArgument, "rule '" + names_[node.n] + "' is defined twice"});
   }
   node.a = body.id;
+}
+
+GrammarBuilder::Mark GrammarBuilder::Now() const {
+  return {.n_expressions = pool_.size(),
+          .n_nodes = nodes_.size(),
+          .n_children = children_.size(),
+          .n_names = names_.size(),
+          .work_left = pool_.work().left()};
+}
+
+void GrammarBuilder::RollBack(const Mark& mark) {
+  pool_.Truncate(mark.n_expressions);
+  pool_.work().Set(mark.work_left);
+  emptiness_.Truncate(mark.n_expressions);
+  nodes_.resize(mark.n_nodes);
+  children_.resize(mark.n_children);
+  names_.resize(mark.n_names);
+  error_.reset();
+}
+
+// Nodes that match something make those match that use them.
+Result<bool> GrammarBuilder::MatchesSomething(Symbol symbol) {
+  std::vector<bool> matches(nodes_.size(), false), seen(nodes_.size(), false);
+  std::vector<std::vector<std::uint32_t>> users(nodes_.size());
+  std::vector<std::uint32_t> found{symbol.id}, todo;
+  seen[symbol.id] = true;
+  const auto children_of = [this](const Node& node) -> std::span<const std::uint32_t> {
+    if (node.kind == NodeKind::kTerminal || node.a == kUndefined) return {};
+    const bool is_list = node.kind == NodeKind::kSequence || node.kind == NodeKind::kChoice;
+    return is_list ? std::span(children_).subspan(node.a, node.n) : std::span(&node.a, 1);
+  };
+  const auto is_sure = [&](const Node& node) {
+    const auto does = [&](std::uint32_t child) { return matches[child]; };
+    const auto children = children_of(node);
+    if (node.kind == NodeKind::kRepeat && node.min == 0) return true;
+    if (node.kind == NodeKind::kSequence) return std::ranges::all_of(children, does);
+    return std::ranges::any_of(children, does);
+  };
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::uint32_t id = found[i];
+    const Node& node = nodes_[id];
+    for (const std::uint32_t child : children_of(node)) {
+      users[child].push_back(id);
+      if (seen[child]) continue;
+      seen[child] = true;
+      found.push_back(child);
+    }
+    if (node.kind == NodeKind::kTerminal) {
+      LATTICE_TRY(const bool does, MatchesSomething(Expr{node.a}));
+      matches[id] = does;
+    } else {
+      matches[id] = is_sure(node);
+    }
+    if (matches[id]) todo.push_back(id);
+  }
+  while (!todo.empty()) {
+    const std::uint32_t id = todo.back();
+    todo.pop_back();
+    for (const std::uint32_t user : users[id]) {
+      if (matches[user] || !is_sure(nodes_[user])) continue;
+      matches[user] = true;
+      todo.push_back(user);
+    }
+  }
+  return static_cast<bool>(matches[symbol.id]);
 }
 
 Result<std::shared_ptr<const Grammar>> GrammarBuilder::Build(Symbol root) && {

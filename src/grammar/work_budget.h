@@ -21,7 +21,11 @@ class WorkBudget {
   }
   bool ran_out() const { return ran_out_; }
 
-  void Set(std::uint64_t n_steps) { left_ = n_steps; }
+  std::uint64_t left() const { return left_; }
+  void Set(std::uint64_t n_steps) {
+    left_ = n_steps;
+    ran_out_ = false;
+  }
   /// Adds steps, to at most `most` of them.
   void Add(std::uint64_t n_steps, std::uint64_t most) {
     left_ = std::min(most, left_ + std::min(most, n_steps));

@@ -125,4 +125,21 @@ std::string TypedValue(std::string_view text, std::string_view key,
   return std::string(literal);
 }
 
+std::vector<std::string_view> ArgumentTypes(std::string_view key,
+                                            const boost::json::object* parameters) {
+  const Types types = TypesOf(key, parameters);
+  std::vector<std::string_view> names;
+  const auto add = [&names](bool is_allowed, std::string_view name) {
+    if (is_allowed) names.push_back(name);
+  };
+  add(types.string, "string");
+  add(types.integer, "integer");
+  add(types.number, "number");
+  add(types.boolean, "boolean");
+  add(types.null, "null");
+  add(types.array, "array");
+  add(types.object, "object");
+  return names;
+}
+
 }  // namespace lattice::chat

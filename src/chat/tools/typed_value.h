@@ -3,6 +3,7 @@
 #include <boost/json/object.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lattice::chat {
 
@@ -15,5 +16,9 @@ namespace lattice::chat {
 ///             ("#/$defs/...") are followed.
 std::string TypedValue(std::string_view text, std::string_view key,
                        const boost::json::object* parameters);
+
+/// The types (of JSON Schema) that TypedValue lets a value have; none: any.
+std::vector<std::string_view> ArgumentTypes(std::string_view key,
+                                            const boost::json::object* parameters);
 
 }  // namespace lattice::chat

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "grammar/json_schema/emitter.h"
+#include "grammar/json_schema/schema_writer.h"
 
 namespace lattice::grammar {
 namespace {
@@ -15,13 +15,7 @@ constexpr std::size_t kMaxSchemaDepth = 200;
 Result<Symbol> AddJsonSchema(GrammarBuilder& builder, const boost::json::value& schema,
                              const JsonSchemaOptions& options) {
   LATTICE_TRY(SchemaDocument document, SchemaDocument::Read(schema, options.dialect));
-  StringExprs strings(builder);
-  NumberExprs numbers(builder);
-  Expander expander(document, builder, strings, numbers, options);
-  const bool with_point =
-      options.integers_with_point && document.dialect(document.root()) != Dialect::kDraft4;
-  Emitter emitter(expander, builder, strings, numbers, options, with_point);
-  return emitter.Emit({Holds(document.root())});
+  return SchemaWriter(document, builder, options).emitter.Emit({Holds(document.root())});
 }
 
 Result<std::shared_ptr<const Grammar>> CompileJsonSchema(const boost::json::value& schema,

@@ -7,6 +7,7 @@
 
 #include "grammar/grammar.h"
 #include "grammar/json_schema/document.h"
+#include "grammar/json_schema/string_expr.h"
 #include "lattice/result.h"
 
 namespace lattice::grammar {
@@ -22,6 +23,8 @@ struct JsonSchemaOptions {
   bool integers_with_point = false;
   /// `format` restricts strings; else it says nothing.
   bool check_formats = true;
+  /// How strings are written.
+  StringStyle strings = {};
   /// Of schemas without "$schema".
   Dialect dialect = Dialect::k2020;
   GrammarLimits limits = {};

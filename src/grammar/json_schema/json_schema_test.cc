@@ -60,7 +60,7 @@ const Case kCases[] = {
      {R"({})", R"({"a":1})", R"({"b":"x","c":1})", R"({"a":"1","b":"x"})"}},
     {R"({"type":"object","properties":{"a":{"type":"integer"}}})",
      {R"({})", R"({"a":1,"z":[1,{}]})", R"({"z":null})"},
-     {R"({"a":"x"})", R"({"z":1,"a":"x"})"}},
+     {R"({"a":"x"})", R"({"z":1,"a":"x"})", R"({"z":1,"\u0061":"x"})", R"({"z":1,"a":1})"}},
     {R"({"type":"object","patternProperties":{"^x":{"type":"integer"}},
          "additionalProperties":{"type":"string"}})",
      {R"({"x1":1,"y":"s"})", R"({})"},
@@ -96,6 +96,10 @@ const Case kCases[] = {
     {R"({"$defs":{"a~b/c%":{"anyOf":[{"type":"null"}]}},"$ref":"#/$defs/a~0b~1c%25/anyOf/0"})",
      {"null"},
      {"1"}},
+    {R"({"properties":{"left":{"anyOf":[{"type":"null"},{"type":"string"}]},
+                       "right":{"$ref":"#/properties/left/anyOf/0"}},"required":["right"]})",
+     {R"({"left":"a","right":null})"},
+     {R"({"right":"a"})"}},
     {R"({"$schema":"http://json-schema.org/draft-04/schema#","minimum":3,"exclusiveMinimum":true})",
      {"3.5", "4"},
      {"3", "3.0"}},
@@ -159,6 +163,20 @@ TEST(JsonSchemaTest, WhiteSpaceWithinALimitWhereAskedFor) {
   EXPECT_FALSE(*Matches(*grammar, "[   1]"));
 }
 
+TEST(JsonSchemaTest, LengthsCountCharactersHoweverTheyAreSpelled) {
+  for (const std::size_t n : {1999, 2000, 2001, 8000}) {
+    const auto grammar =
+        CompileJsonSchemaText(R"({"type":"string","maxLength":)" + std::to_string(n) + "}");
+    ASSERT_TRUE(grammar) << grammar.error().message;
+    for (const std::string_view c : {"a", R"(\")", R"(\n)", R"(\u001f)", "\xF0\x9F\x98\x80"}) {
+      std::string text = "\"";
+      for (std::size_t i = 0; i < n; ++i) text += c;
+      EXPECT_TRUE(*Matches(*grammar, text + "\"")) << n << c;
+      EXPECT_FALSE(*Matches(*grammar, text + std::string(c) + "\"")) << n << c;
+    }
+  }
+}
+
 // Conditions that take more states together than anybody has: refused with their place, or the
 // text ends with an error; it never hangs, and nothing that breaks a condition is let through.
 TEST(JsonSchemaTest, HostilePatternsTakeBoundedWork) {
@@ -203,6 +221,7 @@ TEST(JsonSchemaTest, LargeSchemasEndInBoundedTime) {
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += R"({"items":)";
   EXPECT_FALSE(CompileJsonSchemaText(deep));
+  EXPECT_FALSE(CompileJsonSchemaText(R"({"pattern":")" + std::string(100'000, '(') + "\"}"));
   std::string product = R"({"type":"object","allOf":[)";
   for (int i = 0; i < 40; ++i) {
     const std::string n = std::to_string(i);

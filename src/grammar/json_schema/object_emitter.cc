@@ -54,7 +54,7 @@ Result<Symbol> Emitter::MembersOf(const ObjectForm& form, const ObjectForm::Rule
     const Goal value = expander_.GoalOf(form, *property);
     if (IsNever(value) && property->required) return builder_.Never();
     if (IsNever(value)) continue;
-    members.push_back({Pair(strings_.Literal(property->name), value), property->required});
+    members.push_back({Pair(strings_.Name(property->name), value), property->required});
   }
   if (witness != nullptr) {
     LATTICE_TRY(const Extra wanted, Undeclared(form, witness, goal));

@@ -51,14 +51,30 @@ std::string SpellString(std::string_view utf8) {
   return out + "\"";
 }
 
-StringExprs::StringExprs(GrammarBuilder& builder)
-    : builder_(builder), quote_(builder.Literal("\"")) {
+StringExprs::StringExprs(GrammarBuilder& builder, StringStyle style)
+    : builder_(builder), style_(std::move(style)), quote_(builder.Literal(style_.quote)) {
   any_char_ = Chars(CharSet::All());
   any_chars_ = builder_.Repeat(any_char_, 0, kNoLimit);
   any_ = Quoted(any_chars_);
 }
 
+Expr StringExprs::Quoted(Expr inner) {
+  if (!style_.never.empty()) {
+    const Expr any = builder_.AnyText();
+    inner = builder_.Minus(inner, builder_.Concat({any, builder_.Literal(style_.never), any}));
+  }
+  return builder_.Concat({quote_, inner, quote_});
+}
+
+Expr StringExprs::Name(std::string_view utf8) {
+  constexpr std::string_view kWord =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  const bool is_word = !utf8.empty() && utf8.find_first_not_of(kWord) == utf8.npos;
+  return style_.bare_names && is_word ? builder_.Literal(utf8) : Literal(utf8);
+}
+
 Expr StringExprs::Chars(const CharSet& set) {
+  if (!style_.escaped) return builder_.Chars(set);
   const CharSet escaped = set.Intersect(Escaped());
   std::vector<Expr> spellings;
   const CharSet plain = set.Minus(Escaped());
@@ -83,6 +99,7 @@ Expr StringExprs::Chars(const CharSet& set) {
 }
 
 Expr StringExprs::Spelling(std::string_view utf8) {
+  if (!style_.escaped) return builder_.Literal(utf8);
   std::vector<Expr> parts;
   std::string plain;
   for (const char c : utf8) {
@@ -120,7 +137,8 @@ Result<Expr> StringExprs::InsideMatching(std::string_view pattern) {
 }
 
 bool StringExprs::Matches(Expr strings, std::string_view utf8) {
-  return builder_.Matches(strings, SpellString(utf8));
+  if (style_.escaped) return builder_.Matches(strings, SpellString(utf8));
+  return builder_.Matches(strings, style_.quote + std::string(utf8) + style_.quote);
 }
 
 Expr StringExprs::AllBut(std::span<const std::string> names) {

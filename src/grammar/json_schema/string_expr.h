@@ -9,6 +9,14 @@
 
 namespace lattice::grammar {
 
+/// How strings are written, where that is not JSON.
+struct StringStyle {
+  bool escaped = true;       ///< With JSON's escapes; else each character stands for itself.
+  std::string quote = "\"";  ///< Before and behind each string.
+  std::string never = {};    ///< What no string holds: it would end it. Nothing if empty.
+  bool bare_names = false;   ///< Names of members are bare where they are plain words.
+};
+
 /// Regular expressions of JSON strings with their quotes, by what the strings say.
 ///
 /// Each character has one spelling: itself, but for the quote, the backslash and what is below
@@ -16,7 +24,7 @@ namespace lattice::grammar {
 /// So to say something of the characters is to say it of the text, complements included.
 class StringExprs {
  public:
-  explicit StringExprs(GrammarBuilder& builder);
+  explicit StringExprs(GrammarBuilder& builder, StringStyle style = {});
 
   /// One character out of the set.
   Expr Chars(const CharSet& set);
@@ -26,8 +34,9 @@ class StringExprs {
   Expr any() const { return any_; }  ///< Every string.
   Expr any_chars() const { return any_chars_; }
   Expr quote() const { return quote_; }
-  Expr Quoted(Expr inner) { return builder_.Concat({quote_, inner, quote_}); }
+  Expr Quoted(Expr inner);
   Expr Literal(std::string_view utf8) { return Quoted(Spelling(utf8)); }
+  Expr Name(std::string_view utf8);                     ///< Of a member that is declared.
   Expr OfLength(std::uint32_t min, std::uint32_t max);  ///< In characters.
   /// Strings in some part of which the pattern (ECMAScript) matches.
   Result<Expr> Matching(std::string_view pattern);
@@ -39,6 +48,7 @@ class StringExprs {
 
  private:
   GrammarBuilder& builder_;
+  StringStyle style_;
   Expr quote_;
   Expr any_char_;
   Expr any_chars_;

@@ -14,9 +14,9 @@ namespace lattice::server {
 
 /// What of a model and its template decides how requests are read.
 struct ChatAbilities {
-  bool knows_developer = false;              ///< Else that role is "system".
-  std::optional<chat::CallForm> calls = {};  ///< How tools are called; absent: they cannot be.
-  bool calls_are_text = true;                ///< No control token marks a call.
+  bool knows_developer = false;                 ///< Else that role is "system".
+  std::optional<chat::CallForm> calls = {};     ///< How tools are called; absent: they cannot be.
+  std::vector<std::string> control_marks = {};  ///< Of calls: those that are control tokens.
   bool short_call_ids = false;  ///< Ids of calls that are not 9 letters or digits are replaced.
 };
 

@@ -105,12 +105,15 @@ ApiResult<PreparedChat> Service::PrepareChat(const boost::json::object& body) co
     return ApiError{.message = "this model cannot chat: " + model->chat.error().message};
   }
   const chat::ChatFormat& format = *model->chat;
-  const bool calls_are_text = std::ranges::none_of(
-      format.call_tokens, [&](TokenId id) { return model->tokenizer->IsSpecial(id); });
+  std::vector<std::string> control_marks;
+  for (const TokenId id : format.call_tokens) {
+    const auto name = model->tokenizer->TokenText(id);
+    if (name && model->tokenizer->IsSpecial(id)) control_marks.emplace_back(*name);
+  }
   LATTICE_TRY(ChatRequest request, ReadChatRequest(body, model->n_tokens,
                                                    {.knows_developer = format.knows_developer,
                                                     .calls = format.calls,
-                                                    .calls_are_text = calls_are_text,
+                                                    .control_marks = std::move(control_marks),
                                                     .short_call_ids = format.short_call_ids}));
   auto prompt = chat::MakeChatPrompt(format, *model->tokenizer, request.conversation,
                                      request.render, model->recurrent);

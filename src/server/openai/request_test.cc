@@ -263,13 +263,15 @@ TEST(RequestTest, CallsOfStrictToolsAreHeldToThem) {
   const auto with_format = Chat(tools("true") + R"(,"guided_regex":"a")");
   EXPECT_FALSE(with_format->holds_calls);
   EXPECT_EQ(with_format->generation.structure->param, "guided_regex");
-  // Calls that are no JSON in plain text are not held unless one is required.
-  for (const ChatAbilities& abilities :
-       {ChatAbilities{.calls = chat::CallForm::kXml},
-        ChatAbilities{.calls = chat::CallForm::kHermes, .calls_are_text = false}}) {
-    const auto free = ReadChatRequest(*ParseBody("{" + tools("true") + "}"), kVocab, abilities);
-    ASSERT_TRUE(free);
-    EXPECT_FALSE(free->generation.structure);
+  using chat::CallForm;
+  for (const CallForm form : {CallForm::kHermes, CallForm::kXml, CallForm::kLlama, CallForm::kGemma,
+                              CallForm::kMistral}) {
+    const auto request = ReadChatRequest(*ParseBody("{" + tools("true") + "}"), kVocab,
+                                         ChatAbilities{.calls = form, .control_marks = {"[ARGS]"}});
+    ASSERT_TRUE(request && request->generation.structure);
+    const auto& text = request->generation.structure->text;
+    EXPECT_TRUE(decoding::CompileGrammar(text));
+    EXPECT_NE(text.text.find(R"("control_marks":["[ARGS]"])"), std::string::npos);
   }
 }
 

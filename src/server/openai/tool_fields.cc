@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "chat/tools/call_reader.h"
+#include "chat/tools/typed_value.h"
 
 namespace lattice::server {
 namespace {
@@ -96,7 +97,23 @@ std::set<std::string> ReadChoice(const boost::json::value& choice,
   return {};
 }
 
-/// {"name", "parameters", "strict"} of each tool that may be called, once they are checked.
+/// {KEY: [TYPE, ...], ...}: what a reader of calls takes the arguments for.
+boost::json::object TypesOf(const boost::json::object& parameters) {
+  boost::json::object types;
+  const auto* properties = parameters.if_contains("properties");
+  if (properties == nullptr || !properties->is_object()) return types;
+  for (const auto& property : properties->get_object()) {
+    boost::json::array names;
+    for (const std::string_view name : chat::ArgumentTypes(property.key(), &parameters)) {
+      names.emplace_back(name);
+    }
+    types[property.key()] = std::move(names);
+  }
+  return types;
+}
+
+/// {"name", "parameters", "strict", "types"} of each tool that may be called, once they are
+/// checked.
 boost::json::array Offered(const boost::json::array& tools, const std::set<std::string>& names) {
   boost::json::array offered;
   for (const boost::json::value& tool : tools) {
@@ -105,29 +122,43 @@ boost::json::array Offered(const boost::json::array& tools, const std::set<std::
     const boost::json::value* strict = function.if_contains("strict");
     offered.push_back({{"name", function.at("name")},
                        {"parameters", function.at("parameters")},
-                       {"strict", strict != nullptr && *strict == true}});
+                       {"strict", strict != nullptr && *strict == true},
+                       {"types", TypesOf(function.at("parameters").as_object())}});
   }
   return offered;
 }
 
-/// The form of calls in which free answers can be held to strict tools.
-const char* HeldForm(const ChatAbilities& abilities) {
-  if (abilities.calls == chat::CallForm::kLlama) return "llama";
-  const bool is_hermes = abilities.calls == chat::CallForm::kHermes;
-  return is_hermes && abilities.calls_are_text ? "hermes" : nullptr;
+/// As grammar/json_schema/tool_calls.h has it.
+const char* NameOf(chat::CallForm form) {
+  switch (form) {
+    case chat::CallForm::kHermes:
+      return "hermes";
+    case chat::CallForm::kXml:
+      return "xml";
+    case chat::CallForm::kLlama:
+      return "llama";
+    case chat::CallForm::kGemma:
+      return "gemma";
+    case chat::CallForm::kMistral:
+      break;
+  }
+  return "mistral";
 }
 
 void HoldTo(const std::set<std::string>& names, const std::set<std::string>& chosen,
             const ChatAbilities& abilities, ToolFields& fields) {
   fields.must_call = !chosen.empty();
-  const char* const form = fields.must_call ? "call" : HeldForm(abilities);
+  const char* const form = fields.must_call ? "call" : NameOf(*abilities.calls);
   boost::json::array offered = Offered(*fields.tools, fields.must_call ? chosen : names);
   const bool is_held = fields.must_call || std::ranges::any_of(offered, [](const auto& tool) {
                          return tool.at("strict").as_bool();
                        });
-  if (form == nullptr || !is_held) return;
-  fields.calls = serialize(boost::json::object{
-      {"form", form}, {"parallel", fields.parallel}, {"tools", std::move(offered)}});
+  if (!is_held) return;
+  boost::json::array control_marks(abilities.control_marks.begin(), abilities.control_marks.end());
+  fields.calls = serialize(boost::json::object{{"form", form},
+                                               {"parallel", fields.parallel},
+                                               {"control_marks", std::move(control_marks)},
+                                               {"tools", std::move(offered)}});
 }
 
 }  // namespace
@@ -148,7 +179,7 @@ ToolFields ReadToolFields(FieldReader& reader, const ChatAbilities& abilities) {
   std::set<std::string> chosen;
   if (choice != nullptr) chosen = ReadChoice(*choice, names, reader);
   if (choice != nullptr && *choice == "none") fields.tools.reset();
-  if (fields.tools && reader.ok()) HoldTo(names, chosen, abilities, fields);
+  if (fields.tools && reader.ok() && abilities.calls) HoldTo(names, chosen, abilities, fields);
   if (fields.tools && !abilities.calls) {
     reader.Complain("tools",
                     "cannot be called by this model: its chat template shows none, or has them "

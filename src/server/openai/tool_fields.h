@@ -20,8 +20,7 @@ struct ToolFields {
 
 /// Reads `tools`, `tool_choice` and `parallel_tool_calls`; complaints are in the reader. With
 /// "tool_choice": "none" tools are left out. A tool without parameters gets an empty schema. Calls
-/// are held to the tools where one is required, and where a strict tool is offered to a model that
-/// writes its calls as JSON in plain text.
+/// are held to the tools where one is required, and where a strict tool is offered.
 ToolFields ReadToolFields(FieldReader& reader, const ChatAbilities& abilities);
 
 }  // namespace lattice::server
