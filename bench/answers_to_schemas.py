@@ -12,17 +12,16 @@ status is 1 if anything that is complete is not right.
 """
 import argparse
 import concurrent.futures
-import http.client
 import json
 import pathlib
 import re
-import socket
-import subprocess
 import sys
 import threading
 import time
 
 import jsonschema
+
+from lattice_server import LatticeServer
 
 # What is asked, the form, and for a grammar the same language as a regular expression.
 EXPRESSIONS = [
@@ -45,33 +44,6 @@ GRAMMARS = [
     ("Name colours.", 'root ::= colour more\nmore ::= ("," sp colour more)?\nsp ::= " "*\ncolour ::= [a-z]{3,8}',
      r"[a-z]{3,8}(, *[a-z]{3,8})*"),
 ]
-
-
-class Server:
-    def __init__(self, lattice, model, parallel):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
-        self.process = subprocess.Popen([lattice, "-q", "serve", "--model", model, "--port", str(self.port), "--parallel",
-                                         str(parallel), "--context", "4096"])
-        while True:
-            try:
-                self.request("GET", "/health")
-                return
-            except OSError:
-                if self.process.poll() is not None:
-                    sys.exit("the server did not start")
-                time.sleep(0.1)
-
-    def request(self, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=3600)
-        connection.request(method, path, body=body and json.dumps(body), headers={"Content-Type": "application/json"})
-        response = connection.getresponse()
-        return response.status, json.loads(response.read() or b"{}")
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait()
 
 
 def is_beginning_of_json(text):
@@ -184,7 +156,7 @@ def main():
     parser.add_argument("--max-tokens", type=int, default=600)
     parser.add_argument("--parallel", type=int, default=16)
     arguments = parser.parse_args()
-    server = Server(arguments.lattice, arguments.model, arguments.parallel)
+    server = LatticeServer(arguments.lattice, arguments.model, arguments.parallel, context=4096)
     wrong = []
     try:
         for temperature in arguments.temperatures:

@@ -9,37 +9,13 @@ which compiles the schema and makes its masks, is not counted.
 """
 import argparse
 import concurrent.futures
-import http.client
 import json
 import pathlib
-import socket
 import statistics
-import subprocess
 import sys
 import time
 
-
-class Server:
-    def __init__(self, lattice, model, parallel):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
-        self.process = subprocess.Popen([lattice, "-q", "serve", "--model", model, "--port", str(self.port), "--parallel",
-                                         str(parallel), "--context", "2048"], stdout=subprocess.DEVNULL)
-        while True:
-            try:
-                self.request("GET", "/health")
-                return
-            except OSError:
-                if self.process.poll() is not None:
-                    sys.exit("the server did not start")
-                time.sleep(0.1)
-
-    def request(self, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
-        connection.request(method, path, body=body and json.dumps(body), headers={"Content-Type": "application/json"})
-        response = connection.getresponse()
-        return response.status, json.loads(response.read() or b"{}")
+from lattice_server import LatticeServer
 
 
 def tokens_per_second(server, pool, n_streams, fields):
@@ -65,7 +41,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     schema = {"type": "json_schema", "json_schema": {"name": "people", "schema": json.loads(arguments.schema.read_text())}}
-    server = Server(arguments.lattice, arguments.model, max(arguments.streams))
+    server = LatticeServer(arguments.lattice, arguments.model, max(arguments.streams), context=2048)
     try:
         with concurrent.futures.ThreadPoolExecutor(max(arguments.streams)) as pool:
             for what, fields in ("certain tokens", {}), ("every token asked", {"logprobs": True}):
@@ -78,8 +54,7 @@ def main():
                     ratio = statistics.median(h / f for f, h in rates)
                     print(f"{what}, {n} at once: {free:.1f} tokens/s without, {held:.1f} with, ratio {ratio:.3f}", flush=True)
     finally:
-        server.process.terminate()
-        server.process.wait()
+        server.end()
 
 
 if __name__ == "__main__":

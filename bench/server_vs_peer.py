@@ -17,14 +17,10 @@ import subprocess
 import tempfile
 import time
 
+from lattice_server import free_port
+
 WORDS = ("river mountain city forest ocean desert island valley bridge harbour castle garden market station library "
          "museum theatre school tower village").split()
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Server:

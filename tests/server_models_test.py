@@ -118,28 +118,32 @@ class Rankings(unittest.TestCase):
             self.assertEqual((status, error["error"]["code"]), (404, "model_not_found"))
 
 
+def attempts():
+    """Goes on for a minute, with a pause after each."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.02)
+
+
 class ComingAndGoing(unittest.TestCase):
     def await_ok(self, server, path, body):
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
+        for _ in attempts():
             response, content = server.ask("POST", path, body)
             if response.status == 200:
                 return json.loads(content)
             self.assertEqual(response.status, 503, content)
             self.assertEqual(json.loads(content)["error"]["code"], "model_loading")
             self.assertGreaterEqual(int(response.getheader("Retry-After")), 1)
-            time.sleep(0.02)
         self.fail("the model does not come")
 
     def status(self, server, name):
         return server.json(f"/v1/models/{name}")[1]["status"]["value"]
 
     def await_status(self, server, name, value):
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
+        for _ in attempts():
             if self.status(server, name) == value:
                 return
-            time.sleep(0.02)
         self.fail(f"{name} is {self.status(server, name)}, not {value}")
 
     def used(self, server, name):
@@ -165,9 +169,9 @@ class ComingAndGoing(unittest.TestCase):
         generated = server.metric("lattice_generated_tokens_total")
         self.assertEqual(server.json("/models/unload", {"model": "llama"}), (200, {"success": True}))
         self.await_status(server, "llama", "unloaded")
-        end = time.monotonic() + 60
-        while self.used(server, "llama") != before and time.monotonic() < end:
-            time.sleep(0.02)
+        for _ in attempts():
+            if self.used(server, "llama") == before:
+                break
         self.assertEqual(self.used(server, "llama"), before)
         self.assertEqual(server.metric("lattice_kv_bytes"), 0)
         self.assertEqual(server.metric("lattice_generated_tokens_total"), generated)
@@ -200,13 +204,11 @@ class ComingAndGoing(unittest.TestCase):
         folder = os.path.abspath(FIXTURES)
         server = Server("--lazy", "--model", f"{folder}/nowhere", "--embedding-model", f"{FIXTURES}/bert")
         self.addCleanup(server.close)
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
+        for _ in attempts():
             status, body = server.json("/v1/chat/completions", chat("a"))
             self.assertEqual(status, 503)
             if body["error"]["code"] == "model_load_failed":
                 break
-            time.sleep(0.02)
         self.assertIn("nowhere", body["error"]["message"])
         self.assertNotIn(folder, body["error"]["message"])
         shown = [m for m in server.json("/v1/models")[1]["data"] if m["kind"] == "text"][0]["status"]

@@ -191,6 +191,8 @@ class GrammarBuilder {
   static std::span<const T> Span(std::initializer_list<T> list) {
     return {list.begin(), list.size()};
   }
+  /// The nodes that one is made of; of a rule that is not defined none.
+  std::span<const std::uint32_t> ChildrenOf(const Node& node) const;
   Symbol AddNode(const Node& node);
   Symbol AddList(NodeKind kind, std::span<const Symbol> children);
   std::vector<ExprId> Ids(std::span<const Expr> exprs);

@@ -165,20 +165,21 @@ void GrammarBuilder::RollBack(const Mark& mark) {
   error_.reset();
 }
 
+std::span<const std::uint32_t> GrammarBuilder::ChildrenOf(const Node& node) const {
+  if (node.kind == NodeKind::kTerminal || node.a == kUndefined) return {};
+  const bool is_list = node.kind == NodeKind::kSequence || node.kind == NodeKind::kChoice;
+  return is_list ? std::span(children_).subspan(node.a, node.n) : std::span(&node.a, 1);
+}
+
 // Nodes that match something make those match that use them.
 Result<bool> GrammarBuilder::MatchesSomething(Symbol symbol) {
   std::vector<bool> matches(nodes_.size(), false), seen(nodes_.size(), false);
   std::vector<std::vector<std::uint32_t>> users(nodes_.size());
   std::vector<std::uint32_t> found{symbol.id}, todo;
   seen[symbol.id] = true;
-  const auto children_of = [this](const Node& node) -> std::span<const std::uint32_t> {
-    if (node.kind == NodeKind::kTerminal || node.a == kUndefined) return {};
-    const bool is_list = node.kind == NodeKind::kSequence || node.kind == NodeKind::kChoice;
-    return is_list ? std::span(children_).subspan(node.a, node.n) : std::span(&node.a, 1);
-  };
   const auto is_sure = [&](const Node& node) {
     const auto does = [&](std::uint32_t child) { return matches[child]; };
-    const auto children = children_of(node);
+    const auto children = ChildrenOf(node);
     if (node.kind == NodeKind::kRepeat && node.min == 0) return true;
     if (node.kind == NodeKind::kSequence) return std::ranges::all_of(children, does);
     return std::ranges::any_of(children, does);
@@ -186,7 +187,7 @@ Result<bool> GrammarBuilder::MatchesSomething(Symbol symbol) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::uint32_t id = found[i];
     const Node& node = nodes_[id];
-    for (const std::uint32_t child : children_of(node)) {
+    for (const std::uint32_t child : ChildrenOf(node)) {
       users[child].push_back(id);
       if (seen[child]) continue;
       seen[child] = true;

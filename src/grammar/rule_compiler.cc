@@ -44,18 +44,6 @@ bool MayBeginWith(const ExprPool& pool, ExprId e, std::span<const ExprPool::Edge
 
 }  // namespace
 
-std::span<const std::uint32_t> RuleCompiler::ChildrenOf(const Node& node) const {
-  switch (node.kind) {
-    case NodeKind::kTerminal:
-      return {};
-    case NodeKind::kSequence:
-    case NodeKind::kChoice:
-      return {builder_.children_.data() + node.a, node.n};
-    default:
-      return {&node.a, 1};
-  }
-}
-
 // All nodes that `root` reaches, each after its children; rules within themselves are marked.
 Result<std::vector<std::uint32_t>> RuleCompiler::ChildrenFirst(std::uint32_t root) {
   struct Visit {
@@ -74,7 +62,7 @@ Result<std::vector<std::uint32_t>> RuleCompiler::ChildrenFirst(std::uint32_t roo
       return Error{ErrorCode::kInvalidArgument,
                    "rule '" + builder_.names_[node.n] + "' is used and not defined"};
     }
-    const auto children = ChildrenOf(node);
+    const auto children = builder_.ChildrenOf(node);
     if (stack.back().next == children.size()) {
       state[id] = kClosed;
       order.push_back(id);
@@ -177,7 +165,7 @@ void RuleCompiler::MakeForm(std::uint32_t id) {
       if (node.a != kEmptyText) form.sequence = {{true, node.a}};
       break;
     case NodeKind::kSequence:
-      for (const std::uint32_t child : ChildrenOf(node)) {
+      for (const std::uint32_t child : builder_.ChildrenOf(node)) {
         const std::vector<Part> parts = PartsOf(child);
         form.sequence.insert(form.sequence.end(), parts.begin(), parts.end());
       }
@@ -185,7 +173,7 @@ void RuleCompiler::MakeForm(std::uint32_t id) {
       break;
     case NodeKind::kChoice: {
       std::vector<ExprId> merged;
-      for (const std::uint32_t child : ChildrenOf(node)) {
+      for (const std::uint32_t child : builder_.ChildrenOf(node)) {
         if (IsTerminal(child) && !StandsAlone(forms_[child].sequence[0].id)) {
           merged.push_back(forms_[child].sequence[0].id);
         } else {
@@ -211,7 +199,7 @@ void RuleCompiler::MakeForm(std::uint32_t id) {
       form.sequence = PartsOf(node.a);
       break;
   }
-  for (const std::uint32_t child : ChildrenOf(node)) {
+  for (const std::uint32_t child : builder_.ChildrenOf(node)) {
     if (IsMergeable(child)) form.depth = std::max(form.depth, forms_[child].depth + 1);
   }
   form.is_done = true;

@@ -44,7 +44,6 @@ class RuleCompiler {
     std::uint32_t max = 1;
   };
 
-  std::span<const std::uint32_t> ChildrenOf(const Node& node) const;
   Result<std::vector<std::uint32_t>> ChildrenFirst(std::uint32_t root);
   void MakeForm(std::uint32_t id);
   std::vector<Part> PartsOf(std::uint32_t id) const;

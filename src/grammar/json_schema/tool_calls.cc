@@ -50,15 +50,15 @@ class CallRules {
   }
 
  private:
-  // A mark as a token of its own, if it is one, is told from its text by this byte.
-  std::string Mark(std::string_view mark) const {
+  bool IsControl(std::string_view mark) const {
     const json::value* control = offered_.if_contains("control_marks");
-    const bool is_control =
-        control != nullptr &&
-        std::ranges::find(control->as_array(), json::value(mark)) != control->as_array().end();
-    return (is_control ? kControlByte : "") + std::string(mark);
+    return control != nullptr &&
+           std::ranges::find(control->as_array(), json::value(mark)) != control->as_array().end();
   }
-  bool IsControl(std::string_view mark) const { return Mark(mark).size() > mark.size(); }
+  // A mark that is a token of its own is told from its text by this byte.
+  std::string Mark(std::string_view mark) const {
+    return (IsControl(mark) ? kControlByte : "") + std::string(mark);
+  }
 
   Result<Symbol> CallOf(const json::value& tool) {
     const std::string name(tool.at("name").as_string());

@@ -23,7 +23,7 @@ inline constexpr const char* kControlByte = "\xFF";
 ///       "mistral": any text, [TOOL_CALLS] and a list of calls, or if [ARGS] is a control mark each
 ///       call as [TOOL_CALLS]NAME[ARGS]{...};
 ///       "xml": any text, and calls as <tool_call> <function=NAME> with their arguments one by one
-///       (json_schema/marked_arguments.h, which says what "types" is);
+///       (json_schema/marked_arguments.h, which says what "types" is: this form alone has them);
 ///       "gemma": any text, and calls as <|tool_call>call:NAME{KEY:VALUE,...}<tool_call|>, strings
 ///       bare between <|"|> and <|"|>.
 /// Unless it is parallel, there is at most one call. Arguments are a JSON object that `parameters`

@@ -112,18 +112,20 @@ boost::json::object TypesOf(const boost::json::object& parameters) {
   return types;
 }
 
-/// {"name", "parameters", "strict", "types"} of each tool that may be called, once they are
-/// checked.
-boost::json::array Offered(const boost::json::array& tools, const std::set<std::string>& names) {
+/// {"name", "parameters", "strict"}, and if asked for "types", of each tool that may be called,
+/// once they are checked.
+boost::json::array Offered(const boost::json::array& tools, const std::set<std::string>& names,
+                           bool with_types) {
   boost::json::array offered;
   for (const boost::json::value& tool : tools) {
     const boost::json::object& function = tool.at("function").as_object();
     if (!names.contains(std::string(function.at("name").as_string()))) continue;
     const boost::json::value* strict = function.if_contains("strict");
-    offered.push_back({{"name", function.at("name")},
-                       {"parameters", function.at("parameters")},
-                       {"strict", strict != nullptr && *strict == true},
-                       {"types", TypesOf(function.at("parameters").as_object())}});
+    boost::json::object one = {{"name", function.at("name")},
+                               {"parameters", function.at("parameters")},
+                               {"strict", strict != nullptr && *strict == true}};
+    if (with_types) one["types"] = TypesOf(function.at("parameters").as_object());
+    offered.push_back(std::move(one));
   }
   return offered;
 }
@@ -149,7 +151,9 @@ void HoldTo(const std::set<std::string>& names, const std::set<std::string>& cho
             const ChatAbilities& abilities, ToolFields& fields) {
   fields.must_call = !chosen.empty();
   const char* const form = fields.must_call ? "call" : NameOf(*abilities.calls);
-  boost::json::array offered = Offered(*fields.tools, fields.must_call ? chosen : names);
+  const bool one_by_one = !fields.must_call && abilities.calls == chat::CallForm::kXml;
+  boost::json::array offered =
+      Offered(*fields.tools, fields.must_call ? chosen : names, one_by_one);
   const bool is_held = fields.must_call || std::ranges::any_of(offered, [](const auto& tool) {
                          return tool.at("strict").as_bool();
                        });

@@ -1,6 +1,7 @@
 #include "kernels/cpu/simd/vec_avx512.inl"
 // Vec comes first.
 #include "kernels/cpu/attention/bf16_avx512.inl"
+#include "kernels/cpu/attention/expect.inl"
 #include "kernels/cpu/attention/masks.inl"
 #include "kernels/cpu/simd/amx_tiles.inl"
 #include "kernels/cpu/simd/exp.inl"
@@ -202,7 +203,9 @@ class Block {
     const Vec scale = Set1(queries_.scale * 0x1.715476p+0f);
     for (std::size_t r = 0; r < kBlockQueries; r += kLanes) Store(largest_ + r, Set1(kLowest));
     const std::size_t dim = packed_.dim, slots = Slots(dim);
-    Expect(first_ + n_);
+    const std::size_t next = first_ + n_, after = queries_.n_queries - next;
+    Expect<true>(queries_.out, queries_.out_stride, first_, next, dim);
+    Expect(queries_.q, queries_.q_stride, next, next + (after < n_ ? after : n_), dim);
     const std::size_t n_rows = two() ? kBlockQueries : kTileRows;
     for (std::size_t r = 0; r < n_rows; ++r) {
       const float* from = queries_.q + (first_ + r) * queries_.q_stride;
@@ -211,19 +214,6 @@ class Block {
         const Vec q = left == 0 ? Set1(0.0f) : LoadPart(from + d, left < kLanes ? left : kLanes, 0);
         _mm256_store_si256(reinterpret_cast<__m256i*>(q_ + r * slots + d / 2),
                            (__m256i)_mm512_cvtneps_pbh(Mul(q, scale)));
-      }
-    }
-  }
-
-  // Rows of heads lie far apart: the next queries are fetched while these are computed, and so is
-  // the memory of these results.
-  void Expect(std::size_t next) const {
-    for (std::size_t r = 0; r < n_; ++r) {
-      const float* out = queries_.out + (first_ + r) * queries_.out_stride;
-      const float* q = queries_.q + (next + r) * queries_.q_stride;
-      for (std::size_t d = 0; d < packed_.dim; d += kLanes) {
-        __builtin_prefetch(out + d, 1);
-        if (next + r < queries_.n_queries) __builtin_prefetch(q + d);
       }
     }
   }

@@ -6,6 +6,7 @@
 // rising order of the keys. Nothing depends on how many queries are computed together: a tile that
 // is hidden from a query adds zeros and rescales by one.
 
+#include "kernels/cpu/attention/expect.inl"
 #include "kernels/cpu/attention/masks.inl"
 #include "kernels/cpu/attention/variants.h"
 #include "kernels/cpu/simd/exp.inl"
@@ -32,15 +33,6 @@ constexpr std::size_t BlockQueries(std::size_t dim) {
 std::size_t ScratchFloats(std::size_t dim) {
   const std::size_t n = BlockQueries(dim);
   return n * (2 * PaddedDim(dim) + kLanes + kTileKeys) + 3 * PaddedDim(n);
-}
-
-// Fetches rows [begin, end) ahead of their use: those of a head lie so far apart that the processor
-// does not see them coming.
-inline void Expect(const float* rows, std::size_t stride, std::size_t begin, std::size_t end,
-                   std::size_t dim) {
-  for (std::size_t r = begin; r < end; ++r) {
-    for (std::size_t d = 0; d < dim; d += 16) __builtin_prefetch(rows + r * stride + d);
-  }
 }
 
 void PackKeys(const float* k, std::size_t stride, std::size_t n_keys, std::size_t dim,
@@ -123,7 +115,7 @@ class Block {
     Begin();
     const std::size_t next = first + n, left = queries_.n_queries - next;
     Expect(queries_.q, queries_.q_stride, next, next + (left < n ? left : n), dim_);
-    Expect(queries_.out, queries_.out_stride, first, next, dim_);
+    Expect<true>(queries_.out, queries_.out_stride, first, next, dim_);
     Visible all = {packed_.n_keys, 0};
     for (std::size_t r = 0; r < n; ++r) {
       const Visible visible = VisibleTo(queries_.index[first + r], queries_, packed_.n_keys);
