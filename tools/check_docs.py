@@ -5,11 +5,12 @@ Usage: check_docs.py BIN_FOLDER MODEL_CACHE PAGE...
 A fenced block marked `sh` is run by bash, all blocks of a page in one scratch folder, in order. Its
 exit status must be 0. A block marked `text` right after it must equal its standard output; a line
 `...` stands for any lines. Blocks marked `sh no-run` (they need the network, or change the machine)
-are skipped.
+are skipped. A port that a block's `--port` names is exchanged for a free one through the whole page.
 """
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,9 +24,19 @@ def matches(expected, actual):
     return re.fullmatch(r"(?:.*\n)*".join(parts), actual) is not None
 
 
+def with_free_ports(text):
+    """`text` with each port that a command listens on exchanged for one that nobody listens on."""
+    named = sorted(set(re.findall(r"--port (\d+)", text)) - {"0"})
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in named]
+    free = {port: str(s.getsockname()[1]) for port, s in zip(named, sockets)}
+    for s in sockets:
+        s.close()
+    return re.sub(r"(127\.0\.0\.1:|--port )(\d+)\b", lambda m: m[1] + free.get(m[2], m[2]), text)
+
+
 def check(page, environment):
-    blocks = [(m[1], m[2], m[3], m.start(), m.end()) for m in FENCE.finditer(page.read_text())]
-    text, n_run, failures = page.read_text(), 0, []
+    text, n_run, failures = with_free_ports(page.read_text()), 0, []
+    blocks = [(m[1], m[2], m[3], m.start(), m.end()) for m in FENCE.finditer(text)]
     with tempfile.TemporaryDirectory() as folder:
         for i, (kind, skip, body, _, end) in enumerate(blocks):
             if kind != "sh" or skip:
