@@ -1,13 +1,14 @@
-"""Cosine of pairs, narrow pairs and exact top-10, beside NumPy, SimSIMD, NumKong and FAISS, in one run.
+"""Pairs in f32 and narrow, and exact top-10, beside NumPy, SimSIMD, NumKong and FAISS, in one run.
 
 Usage: python3 bench/vectors_vs_peer.py build/release/src/vectors [--repetitions N] [--rows N]
 The folder is that of the built vectors_top_k_bench and vectors_encoded_vectors_bench. Needs numpy; simsimd, numkong and
 faiss are measured when they are installed. The engines take turns, so that a change of the machine's speed meets all of
 them; medians, with the fastest and the slowest in brackets.
 
-Pairs: nanoseconds of processor time a pair; 64 of f32 in turn, of int8 and bits the same one again. NumPy takes three
+Pairs: nanoseconds of processor time a pair; 64 of f32 in turn, of narrow ones the same one again. NumPy takes three
 einsum calls for the 64. Of SimSIMD and NumKong a loop in C calls the functions that their Python modules export, so
-that no call of Python counts (needs `cc`); ours are called from C++, the cosine with its checks of lengths and results.
+that no call of Python counts (needs `cc`). Ours are called from C++: f32 and cosines of stored vectors through the
+public door with its checks, where stored vectors keep their norms; narrow products as the peers' functions are.
 Top-10: rows of 384 elements, milliseconds a query, one query at a time and 32 at once, by cosine and by dot product,
 with one thread (processor time) and with two (wall time). NumPy, SimSIMD and NumKong compute all scores, then
 np.argpartition; FAISS has IndexFlatIP, which knows the dot product alone. `read`: the same rows added up.
@@ -25,14 +26,22 @@ import time
 DIMS = (384, 768, 1024)
 PAIRS, QUERIES = 64, 32
 COLS, K = 384, 10
-NARROW = {"int8": "int8 pair", "binary": "binary pair"}
+ENCODINGS = {"1": "f16", "2": "bf16", "3": "int8"}
 
-
-# Of a pair's function, (a, b, n, result): its name, and what n counts of a row.
-PAIR_FUNCTIONS = {
-    "simsimd": {"pair": ("simsimd_cos_f32", 1), "int8 pair": ("simsimd_dot_i8", 1),
-                "binary pair": ("simsimd_hamming_b8", 1)},
-    "numkong": {"pair": ("nk_angular_f32", 1), "int8 pair": ("nk_dot_i8", 1), "binary pair": ("nk_hamming_u1", 8)},
+# A kind of pair: SimSIMD's function, NumKong's, of (a, b, n, result), and what
+# NumKong's n counts of an element (SimSIMD counts elements).
+PAIRS_OF = {
+    "cosine f32": ("simsimd_cos_f32", "nk_angular_f32", 1),
+    "dot f32": ("simsimd_dot_f32", "nk_dot_f32", 1),
+    "l2sq f32": ("simsimd_l2sq_f32", "nk_sqeuclidean_f32", 1),
+    "l2 f32": ("simsimd_l2_f32", "nk_euclidean_f32", 1),
+    "dot f16": ("simsimd_dot_f16", "nk_dot_f16", 1),
+    "dot bf16": ("simsimd_dot_bf16", "nk_dot_bf16", 1),
+    "dot int8": ("simsimd_dot_i8", "nk_dot_i8", 1),
+    "cosine f16": ("simsimd_cos_f16", "nk_angular_f16", 1),
+    "cosine bf16": ("simsimd_cos_bf16", "nk_angular_bf16", 1),
+    "cosine int8": ("simsimd_cos_i8", "nk_angular_i8", 1),
+    "bits differ": ("simsimd_hamming_b8", "nk_hamming_u1", 8),
 }
 LOOP = """
 #include <stddef.h>
@@ -67,9 +76,9 @@ def benchmarks(program, pattern):
 def lattice_times(folder, n_rows):
     """{(kind, size, threads): seconds} of one run of our benchmarks."""
     times, best = {}, {}
-    for parts, values, row in benchmarks(f"{folder}/vectors_top_k_bench", f"Pairs|rows:{n_rows}/|Read"):
-        if parts[0] == "BM_CosinePairs":
-            times["pair", int(values["n"]), 1] = 1 / row["items_per_second"]
+    for parts, values, row in benchmarks(f"{folder}/vectors_top_k_bench", f"pairs|rows:{n_rows}/|Read"):
+        if parts[1] == "pairs":
+            times[parts[0] + " f32", int(values["n"]), 1] = 1 / row["items_per_second"]
             continue
         threads = int(values["threads"])
         seconds = row["cpu_time" if threads == 1 else "real_time"] * 1e-3
@@ -79,8 +88,12 @@ def lattice_times(folder, n_rows):
         n_queries = int(values["queries"])
         kind = ("top cosine" if values["metric"] == "0" else "top dot") + (f" x{n_queries}" if n_queries > 1 else "")
         times[kind, COLS, threads] = seconds / n_queries
-    for parts, values, row in benchmarks(f"{folder}/vectors_encoded_vectors_bench", "^(int8|binary)/"):
-        best.setdefault((NARROW[parts[0]], int(values["n"]), 1), row["cpu_time"] * 1e-9)  # the fastest row comes first
+    pattern = "^(int8|f16|bf16|binary)/|BM_Score/encoding:[123]"
+    for parts, values, row in benchmarks(f"{folder}/vectors_encoded_vectors_bench", pattern):
+        kind = "bits differ" if parts[0] == "binary" else f"dot {parts[0]}"
+        if "encoding" in values:
+            kind = "cosine " + ENCODINGS[values["encoding"]]
+        best.setdefault((kind, int(values["n"]), 1), row["cpu_time"] * 1e-9)  # the fastest row comes first
     return times | best
 
 
@@ -118,10 +131,18 @@ def numpy_functions(np):
         return np.sqrt(np.einsum("ij,ij->i", m, m))
 
     return {
-        "pair": lambda a, b: np.einsum("ij,ij->i", a, b) / (norms(a) * norms(b)),
+        "cosine f32": lambda a, b: np.einsum("ij,ij->i", a, b) / (norms(a) * norms(b)),
         "top dot": lambda q, m, threads: best_of(np, -(q @ m.T)),
         "top cosine": lambda q, m, threads: best_of(np, -(q @ m.T) / (norms(m) * norms(q)[:, None])),
     }
+
+
+def narrowed(np, kind, pairs):
+    """Pairs of f32 as the elements of `kind`."""
+    to = {"f16": lambda x: x.astype(np.float16), "bf16": lambda x: (x.view(np.uint32) >> 16).astype(np.uint16),
+          "int8": lambda x: (x * 127).astype(np.int8), "differ": lambda x: np.packbits(x < 0, axis=1),
+          "f32": lambda x: x}
+    return [to[kind.split()[1]](x) for x in pairs]
 
 
 def c_loop():
@@ -188,18 +209,14 @@ def peer_times(threads, n_rows):
     rows, found = [], {}
     run = c_loop()
     for engine, functions in engines_of(np, matrix, threads).items():
-        of_c = PAIR_FUNCTIONS.get(engine.split()[0], {})
-        for kind in ("pair", "int8 pair", "binary pair") if threads == 1 else ():
-            for n in DIMS if kind in functions or kind in of_c else ():
-                n_pairs = PAIRS if kind == "pair" else 1
-                a, b = rng.uniform(-1, 1, (2, n_pairs, n)).astype(np.float32)
-                if kind == "int8 pair":
-                    a, b = ((x * 127).astype(np.int8) for x in (a, b))
-                elif kind == "binary pair":
-                    a, b = (np.packbits(x < 0, axis=1) for x in (a, b))
-                a, b = aligned(np, a), aligned(np, b)
-                if kind in of_c:
-                    seconds = c_pair(run, module_file(engine.split()[0]), *of_c[kind])(a, b)
+        peer = ("simsimd", "numkong").index(engine.split()[0]) if engine.split()[0] in ("simsimd", "numkong") else None
+        for kind, of_kind in PAIRS_OF.items() if threads == 1 else ():
+            for n in DIMS if kind in functions or peer is not None else ():
+                n_pairs = PAIRS if kind.endswith("f32") else 1
+                a, b = (aligned(np, x) for x in narrowed(np, kind, rng.uniform(-1, 1, (2, n_pairs, n)).astype(np.float32)))
+                if peer is not None:
+                    of_row = of_kind[2] if peer else 1
+                    seconds = c_pair(run, module_file(engine.split()[0]), of_kind[peer], of_row)(a, b)
                 else:
                     seconds = seconds_of(lambda: functions[kind](a, b), 1)
                 rows.append([engine, kind, n, 1, seconds / n_pairs])
@@ -228,7 +245,7 @@ def main():
             for engine, kind, size, n_threads, seconds in json.loads(output.stdout):
                 samples.setdefault((kind, size, n_threads, engine), []).append(seconds)
     for (kind, size, threads, engine), seconds in sorted(samples.items()):
-        factor, unit = (1e9, "ns") if "pair" in kind else (1e3, "ms")
+        factor, unit = (1e9, "ns") if not kind.startswith(("top", "read")) else (1e3, "ms")
         low, middle, high = (factor * f(seconds) for f in (min, statistics.median, max))
         print(f"{kind:14} {size:5} dims {threads} thread(s)  {engine:16} "
               f"{middle:9.2f} {unit} [{low:.2f}, {high:.2f}]")

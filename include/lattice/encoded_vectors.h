@@ -14,15 +14,17 @@
 namespace lattice {
 
 namespace vectors {
+struct DotFns;
 struct NarrowDotFns;
-}
+}  // namespace vectors
 
 /// How the elements of a vector are stored.
+///   f32        as they are
 ///   f16, bf16  rounded to nearest even; f16 takes values up to 65504
 ///   int8       -127..127 times a scale of the vector: the largest magnitude / 127
 ///   int4       -7..7 times a scale of the vector, two to a byte, the first in the low bits
 ///   binary     one bit: the sign; zero counts as positive. Compared by the bits that differ
-enum class VectorEncoding : std::uint8_t { kF16, kBf16, kInt8, kInt4, kBinary };
+enum class VectorEncoding : std::uint8_t { kF32, kF16, kBf16, kInt8, kInt4, kBinary };
 
 /// What makes stored vectors comparable. The text form is stable: "int8/384/unit/cosine".
 struct VectorIdentity {
@@ -37,13 +39,15 @@ struct VectorIdentity {
   friend bool operator==(const VectorIdentity&, const VectorIdentity&) = default;
 };
 
-/// Rows of vectors that are stored narrow, searched exactly: scores are those of the stored values,
+/// Rows of vectors in one encoding, searched exactly: scores are those of the stored values,
 /// the query stays in f32 (int4 and binary: is encoded too). Move-only; immutable, so that threads
 /// may share it.
 ///
-/// Scores  of a zero vector: cosine 0. kSquaredEuclidean is |q|^2 + |x|^2 - 2 q.x, at least 0.
+/// Scores  of a zero vector: cosine 0. kSquaredEuclidean is |q|^2 + |x|^2 - 2 q.x, at least 0;
+///         kEuclidean its root. Its error is about 1e-7 (|q|^2 + |x|^2), whatever the distance.
 ///         Binary: the share of equal bits as (n - 2 differing) / n, in [-1, 1], for kCosine; the
-///         number of equal less differing bits for kDot; differing bits for kSquaredEuclidean.
+///         number of equal less differing bits for kDot; differing bits for kSquaredEuclidean,
+///         their root for kEuclidean.
 /// Errors  kInvalidArgument: sizes that do not match, more than 65,536 dimensions, a value that is
 ///         not finite (named) or that the encoding cannot hold, a score too large for f32.
 /// Same bits  for any instruction set and any number of threads.
@@ -69,12 +73,13 @@ class EncodedVectors {
   /// multiplied as integers.
   Result<float> Score(std::size_t i, const EncodedVectors& other, std::size_t j) const;
 
-  /// A query, checked and prepared once. Borrows nothing.
+  /// A query, checked and prepared once, for rows of its identity. Borrows nothing.
   struct Query {
+    VectorIdentity identity;
     std::vector<float> values;       ///< Of unit length where the identity says so.
     std::vector<std::byte> encoded;  ///< int4 and binary
     float scale = 1;                 ///< Of `encoded`.
-    float squared_norm = 0;
+    double length = 0;               ///< Cosine: its inverse, else its square.
   };
   Result<Query> Prepare(std::span<const float> query) const;
   /// out [n_queries, size]: the score of each row; undefined after an error. The rows are read once
@@ -93,7 +98,7 @@ class EncodedVectors {
 
  private:
   EncodedVectors() = default;
-  float ScoreOf(float dot, float query_norm, float row_norm) const;
+  float ScoreOf(float dot, double query_length, double row_length) const;
   float DotWith(const Query& query, std::size_t row) const;
   /// Calls visit(query, row, score) for rows [begin, end), of each query in rising order; gives the
   /// first with a score that is not finite, or SIZE_MAX.
@@ -105,10 +110,12 @@ class EncodedVectors {
 
   VectorIdentity identity_;
   const vectors::NarrowDotFns* fns_ = nullptr;
+  const vectors::DotFns* dots_ = nullptr;
   VectorOps ops_;
   std::size_t row_bytes_ = 0;
   std::vector<std::byte> bytes_;
-  std::vector<float> scales_, squared_norms_;  // of rows as stored
+  std::vector<float> scales_;
+  std::vector<double> lengths_;  // of rows as stored, as in Query
 };
 
 }  // namespace lattice

@@ -14,7 +14,7 @@ struct DotVariant;
 }
 
 /// How a row compares with a query. Best first: large cosine, large dot, small distance.
-enum class Metric { kCosine, kDot, kSquaredEuclidean };
+enum class Metric { kCosine, kDot, kSquaredEuclidean, kEuclidean };
 
 struct Neighbour {
   std::size_t index = 0;  ///< Of the row.

@@ -1,7 +1,6 @@
 #include "apps/command_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -18,7 +17,7 @@ namespace lattice::apps {
 namespace {
 
 constexpr Named<Metric> kMetrics[] = {
-    {"cosine", Metric::kCosine}, {"dot", Metric::kDot}, {"euclidean", Metric::kSquaredEuclidean}};
+    {"cosine", Metric::kCosine}, {"dot", Metric::kDot}, {"euclidean", Metric::kEuclidean}};
 
 // Queries that share one reading of the store: as many as keep this many rows, so that a large
 // --top needs no more memory.
@@ -39,29 +38,23 @@ Result<VectorSet> QueriesOf(const Arguments& a, const AppContext& context) {
   return EmbedTexts(*service, a.embedding, a.texts, role, context);
 }
 
-// What a person reads as distance is its root.
-double Shown(float score, Metric metric) {
-  const auto value = static_cast<double>(score);
-  return metric == Metric::kSquaredEuclidean ? std::sqrt(value) : value;
-}
-
-std::string RowsJson(std::size_t query, const std::vector<Neighbour>& found, const VectorSet& store,
-                     Metric metric) {
+std::string RowsJson(std::size_t query, const std::vector<Neighbour>& found,
+                     const VectorSet& store) {
   std::vector<std::string> rows;
   for (const Neighbour& row : found) {
     JsonObject out;
-    out.Count("index", row.index).Number("score", Shown(row.score, metric));
+    out.Count("index", row.index).Number("score", static_cast<double>(row.score));
     if (!store.texts.empty()) out.Text("text", store.texts[row.index]);
     rows.push_back(out.Take());
   }
   return JsonObject().Count("query", query).Json("results", JsonArray(rows)).Take() + "\n";
 }
 
-std::string RowsText(const std::vector<Neighbour>& found, const VectorSet& store, Metric metric) {
+std::string RowsText(const std::vector<Neighbour>& found, const VectorSet& store) {
   std::string out;
   for (const Neighbour& row : found) {
     char text[64];
-    std::snprintf(text, sizeof(text), "%10.6f  %zu", Shown(row.score, metric), row.index);
+    std::snprintf(text, sizeof(text), "%10.6f  %zu", static_cast<double>(row.score), row.index);
     out += text;
     if (!store.texts.empty()) out += "  " + store.texts[row.index];
     out += '\n';
@@ -96,8 +89,7 @@ Status Search(const Arguments& a, const AppContext& context) {
     std::string text;
     for (std::size_t q = 0; q < n; ++q) {
       const std::string between = i + q == 0 ? "" : "\n";
-      text += a.json ? RowsJson(i + q, (*found)[q], store, metric)
-                     : between + RowsText((*found)[q], store, metric);
+      text += a.json ? RowsJson(i + q, (*found)[q], store) : between + RowsText((*found)[q], store);
     }
     LATTICE_TRY_VOID(Print(text));
   }

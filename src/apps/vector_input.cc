@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "apps/npy_file.h"
 #include "apps/text_input.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -15,17 +14,11 @@ constexpr std::size_t kMostTextBytes = std::size_t{1} << 30;
 constexpr std::size_t kMostJsonBytes = std::size_t{4} << 30;
 
 Result<VectorSet> ReadNpy(const std::string& name) {
-  LATTICE_TRY(NpyFile npy, OpenNpy(name));
-  const vectors::NpyMatrix& matrix = npy.matrix;
-  if (matrix.dtype != Dtype::kF32) {
-    return Error{ErrorCode::kUnsupported, name +
-                                              ": wanted f32; convert with NumPy: "
-                                              "x.astype('<f4', order='C')"};
-  }
+  LATTICE_TRY(const NpyRows rows, NpyRows::Open(name));
   VectorSet set;
-  set.dims = matrix.dims;
-  set.values = {reinterpret_cast<const float*>(matrix.data.data()), matrix.n_rows * matrix.dims};
-  set.file = std::move(npy.file);
+  set.dims = rows.dims();
+  set.values = rows.values();
+  set.file = rows;
   return set;
 }
 

@@ -9,14 +9,14 @@
 
 #include "apps/command.h"
 #include "apps/embedding_flags.h"
-#include "base/mapped_file.h"
+#include "lattice/npy_rows.h"
 #include "lattice/result.h"
 
 namespace lattice::apps {
 
 /// Vectors that a command works on, row-major: its own, or those of a mapped NumPy file.
 struct VectorSet {
-  std::optional<MappedFile> file;
+  std::optional<NpyRows> file;
   std::vector<float> own;
   std::span<const float> values;
   std::size_t dims = 0;

@@ -4,12 +4,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <utility>
 
 #include "base/checked_math.h"
 #include "base/thread_pool.h"
 #include "numeric/float16.h"
+#include "vectors/dot/dot.h"
 #include "vectors/narrow_dot/narrow_dot.h"
 #include "vectors/selection.h"
 
@@ -20,8 +22,8 @@ constexpr std::size_t kMostDims = 65536;
 constexpr std::size_t kMostThreads = 1024;
 constexpr std::size_t kGrainBytes = std::size_t{1} << 17;  // That one worker takes at least.
 constexpr std::size_t kBlockBytes = std::size_t{1} << 14;  // That meets all queries.
-constexpr std::string_view kEncodings[] = {"f16", "bf16", "int8", "int4", "binary"};
-constexpr std::string_view kMetrics[] = {"cosine", "dot", "l2sq"};
+constexpr std::string_view kEncodings[] = {"f32", "f16", "bf16", "int8", "int4", "binary"};
+constexpr std::string_view kMetrics[] = {"cosine", "dot", "l2sq", "l2"};
 
 Error Invalid(std::string message) {
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
@@ -57,6 +59,9 @@ void EncodeInt4(std::span<const float> x, float scale, std::byte* out) {
 float EncodeRow(VectorEncoding encoding, std::span<const float> x, std::byte* out) {
   float scale = 1;
   switch (encoding) {
+    case VectorEncoding::kF32:
+      std::memcpy(out, x.data(), x.size_bytes());
+      break;
     case VectorEncoding::kF16:
     case VectorEncoding::kBf16:
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -86,6 +91,8 @@ float EncodeRow(VectorEncoding encoding, std::span<const float> x, std::byte* ou
 
 std::size_t RowBytes(VectorEncoding encoding, std::size_t dims) {
   switch (encoding) {
+    case VectorEncoding::kF32:
+      return 4 * dims;
     case VectorEncoding::kF16:
     case VectorEncoding::kBf16:
       return 2 * dims;
@@ -99,14 +106,29 @@ std::size_t RowBytes(VectorEncoding encoding, std::size_t dims) {
   return 0;
 }
 
+const float* AsFloats(const std::byte* p) { return reinterpret_cast<const float*>(p); }
 const std::uint16_t* AsHalves(const std::byte* p) {
   return reinterpret_cast<const std::uint16_t*>(p);
 }
 const std::int8_t* AsInt8(const std::byte* p) { return reinterpret_cast<const std::int8_t*>(p); }
 const std::uint8_t* AsBytes(const std::byte* p) { return reinterpret_cast<const std::uint8_t*>(p); }
 
+// What scores want of a vector's length: its inverse, 0 of zero, or its square. Kept, so that a
+// cosine has no root and no quotient.
+double LengthOf(Metric metric, float squared) {
+  if (metric != Metric::kCosine) return static_cast<double>(squared);
+  return squared == 0 ? 0 : 1 / std::sqrt(static_cast<double>(squared));
+}
+
+// Whether queries are encoded as rows are.
+bool IsQueryEncoded(const VectorIdentity& identity) {
+  return identity.encoding == VectorEncoding::kInt4 || identity.encoding == VectorEncoding::kBinary;
+}
+
 Status CheckVector(const VectorIdentity& identity, std::span<const float> x, std::size_t row) {
-  const float most = identity.encoding == VectorEncoding::kF16 ? 65504.0f : 3.0e38f;
+  const float most = identity.encoding == VectorEncoding::kF16   ? 65504.0f
+                     : identity.encoding == VectorEncoding::kF32 ? std::numeric_limits<float>::max()
+                                                                 : 3.0e38f;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!(std::fabs(x[i]) <= most)) {
       return Invalid("row " + std::to_string(row) + ": element " + std::to_string(i) +
@@ -161,6 +183,7 @@ Result<EncodedVectors> EncodedVectors::Encode(const VectorIdentity& identity,
   out.identity_ = identity;
   const bool is_best = instruction_set == VectorOps().instruction_set();
   out.fns_ = vectors::SelectNarrowDot(is_best ? CpuFeatures::Detect() : features).fns;
+  out.dots_ = vectors::SelectDot(features).fns;
   out.row_bytes_ = RowBytes(identity.encoding, dims);
   const std::size_t n_rows = values.size() / dims;
   out.bytes_.resize(n_rows * out.row_bytes_);
@@ -177,10 +200,10 @@ Result<EncodedVectors> EncodedVectors::Encode(const VectorIdentity& identity,
     if (identity.encoding == VectorEncoding::kBinary) continue;
     const std::vector<float> stored = out.Decode(r);
     LATTICE_TRY(const float squared, out.ops_.Dot(stored, stored));
-    out.squared_norms_.push_back(squared);
+    out.lengths_.push_back(LengthOf(identity.metric, squared));
   }
   if (identity.encoding == VectorEncoding::kBinary) {
-    out.squared_norms_.assign(n_rows, static_cast<float>(dims));
+    out.lengths_.assign(n_rows, LengthOf(identity.metric, static_cast<float>(dims)));
   }
   return out;
 }
@@ -192,6 +215,9 @@ std::vector<float> EncodedVectors::Decode(std::size_t row) const {
   for (std::size_t i = 0; i < out.size(); ++i) {
     std::uint16_t half = 0;
     switch (identity_.encoding) {
+      case VectorEncoding::kF32:
+        out[i] = AsFloats(from)[i];
+        break;
       case VectorEncoding::kF16:
       case VectorEncoding::kBf16:
         std::memcpy(&half, from + 2 * i, sizeof(half));
@@ -211,21 +237,21 @@ std::vector<float> EncodedVectors::Decode(std::size_t row) const {
   return out;
 }
 
-float EncodedVectors::ScoreOf(float dot, float query_norm, float row_norm) const {
+float EncodedVectors::ScoreOf(float dot, double query_length, double row_length) const {
   switch (identity_.metric) {
     case Metric::kDot:
       return dot;
-    case Metric::kSquaredEuclidean: {
+    case Metric::kSquaredEuclidean:
+    case Metric::kEuclidean: {
       // Bits that differ, of vectors of 1 and -1: a quarter of the squared distance.
-      const float part = identity_.encoding == VectorEncoding::kBinary ? 4.0f : 1.0f;
-      return std::max(0.0f, (query_norm + row_norm - 2 * dot) / part);
+      const double part = identity_.encoding == VectorEncoding::kBinary ? 0.25 : 1;
+      const double both = query_length + row_length - 2 * static_cast<double>(dot);
+      const auto squared = static_cast<float>(std::max(0.0, both * part));
+      return identity_.metric == Metric::kEuclidean ? std::sqrt(squared) : squared;
     }
-    case Metric::kCosine: {
-      const double squared = static_cast<double>(query_norm) * static_cast<double>(row_norm);
-      if (squared == 0 && std::isfinite(dot)) return 0;
+    case Metric::kCosine:
       return static_cast<float>(
-          std::clamp(static_cast<double>(dot) / std::sqrt(squared), -1.0, 1.0));
-    }
+          std::clamp(static_cast<double>(dot) * (query_length * row_length), -1.0, 1.0));
   }
   return NAN;
 }
@@ -240,11 +266,14 @@ Result<float> EncodedVectors::Score(std::size_t i, const EncodedVectors& other,
   const float scales = scales_[i] * other.scales_[j];
   float dot = 0;
   switch (identity_.encoding) {
+    case VectorEncoding::kF32:
+      dot = dots_->dot(AsFloats(a), AsFloats(b), identity_.dims);
+      break;
     case VectorEncoding::kF16:
-      dot = fns_->f16(Decode(i).data(), AsHalves(b), identity_.dims);
+      dot = fns_->f16_pair(AsHalves(a), AsHalves(b), identity_.dims);
       break;
     case VectorEncoding::kBf16:
-      dot = fns_->bf16(Decode(i).data(), AsHalves(b), identity_.dims);
+      dot = fns_->bf16_pair(AsHalves(a), AsHalves(b), identity_.dims);
       break;
     case VectorEncoding::kInt8:
       dot = scales * static_cast<float>(fns_->i8(AsInt8(a), AsInt8(b), identity_.dims));
@@ -257,7 +286,7 @@ Result<float> EncodedVectors::Score(std::size_t i, const EncodedVectors& other,
             2 * static_cast<float>(fns_->hamming(AsBytes(a), AsBytes(b), row_bytes_));
       break;
   }
-  const float score = ScoreOf(dot, squared_norms_[i], other.squared_norms_[j]);
+  const float score = ScoreOf(dot, lengths_[i], other.lengths_[j]);
   if (!std::isfinite(score)) return Invalid("a score too large for f32");
   return score;
 }
@@ -268,25 +297,28 @@ Result<EncodedVectors::Query> EncodedVectors::Prepare(std::span<const float> que
                    std::to_string(identity_.dims));
   }
   Query out;
+  out.identity = identity_;
   out.values.assign(query.begin(), query.end());
   if (identity_.is_unit) LATTICE_TRY_VOID(ops_.Normalise(out.values));
-  LATTICE_TRY(out.squared_norm, ops_.Dot(out.values, out.values));
-  const bool is_int4 = identity_.encoding == VectorEncoding::kInt4;
+  LATTICE_TRY(float squared, ops_.Dot(out.values, out.values));
+  out.length = LengthOf(identity_.metric, squared);
+  if (!IsQueryEncoded(identity_)) return out;
   const bool is_binary = identity_.encoding == VectorEncoding::kBinary;
-  if (!is_int4 && !is_binary) return out;
   out.encoded.resize(row_bytes_);
   out.scale = EncodeRow(identity_.encoding, out.values, out.encoded.data());
   const float of_bits = static_cast<float>(identity_.dims);
   const std::uint8_t* const own = AsBytes(out.encoded.data());
-  out.squared_norm =
-      is_binary ? of_bits
-                : out.scale * out.scale * static_cast<float>(fns_->i4(own, own, row_bytes_));
+  squared = is_binary ? of_bits
+                      : out.scale * out.scale * static_cast<float>(fns_->i4(own, own, row_bytes_));
+  out.length = LengthOf(identity_.metric, squared);
   return out;
 }
 
 float EncodedVectors::DotWith(const Query& query, std::size_t row) const {
   const std::byte* const x = Row(row);
   switch (identity_.encoding) {
+    case VectorEncoding::kF32:
+      return dots_->dot(query.values.data(), AsFloats(x), identity_.dims);
     case VectorEncoding::kF16:
       return fns_->f16(query.values.data(), AsHalves(x), identity_.dims);
     case VectorEncoding::kBf16:
@@ -314,8 +346,7 @@ std::size_t EncodedVectors::ScoreRows(std::span<const Query> queries, std::size_
     for (std::size_t q = 0; q < queries.size(); ++q) {
       const std::size_t last = std::min({first + block, end, bad});
       for (std::size_t row = first; row < last; ++row) {
-        const float score =
-            ScoreOf(DotWith(queries[q], row), queries[q].squared_norm, squared_norms_[row]);
+        const float score = ScoreOf(DotWith(queries[q], row), queries[q].length, lengths_[row]);
         if (std::isfinite(score)) {
           visit(q, row, score);
         } else {
@@ -329,10 +360,18 @@ std::size_t EncodedVectors::ScoreRows(std::span<const Query> queries, std::size_
 }
 
 Status EncodedVectors::CheckQueries(std::span<const Query> queries, std::size_t n_threads) const {
-  const bool fit = std::ranges::all_of(
-      queries, [&](const Query& query) { return query.values.size() == identity_.dims; });
-  if (fit && n_threads <= kMostThreads) return Ok();
-  return Invalid("a query of other vectors, or more than 1024 threads");
+  for (const Query& query : queries) {
+    if (query.identity != identity_) {
+      return Invalid("a query of " + query.identity.ToString() + " for rows of " +
+                     identity_.ToString());
+    }
+    const bool is_whole = query.values.size() == identity_.dims &&
+                          query.encoded.size() == (IsQueryEncoded(identity_) ? row_bytes_ : 0);
+    if (!is_whole) return Invalid("a query that Prepare did not make");
+  }
+  if (n_threads <= kMostThreads) return Ok();
+  return Invalid(std::to_string(n_threads) + " threads asked for, at most " +
+                 std::to_string(kMostThreads));
 }
 
 Status EncodedVectors::Scores(std::span<const Query> queries, std::span<float> out,

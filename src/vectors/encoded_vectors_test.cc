@@ -12,10 +12,11 @@
 namespace lattice {
 namespace {
 
-constexpr VectorEncoding kEncodings[] = {VectorEncoding::kF16, VectorEncoding::kBf16,
-                                         VectorEncoding::kInt8, VectorEncoding::kInt4,
-                                         VectorEncoding::kBinary};
-constexpr Metric kMetrics[] = {Metric::kCosine, Metric::kDot, Metric::kSquaredEuclidean};
+constexpr VectorEncoding kEncodings[] = {VectorEncoding::kF32,  VectorEncoding::kF16,
+                                         VectorEncoding::kBf16, VectorEncoding::kInt8,
+                                         VectorEncoding::kInt4, VectorEncoding::kBinary};
+constexpr Metric kMetrics[] = {Metric::kCosine, Metric::kDot, Metric::kSquaredEuclidean,
+                               Metric::kEuclidean};
 
 std::vector<float> Normal(std::size_t n, std::uint64_t seed) {
   Random random(seed);
@@ -27,6 +28,8 @@ std::vector<float> Normal(std::size_t n, std::uint64_t seed) {
 TEST(VectorIdentityTest, TextsAreStable) {
   const VectorIdentity one{VectorEncoding::kInt8, 384, true, Metric::kCosine};
   EXPECT_EQ(one.ToString(), "int8/384/unit/cosine");
+  const VectorIdentity other{VectorEncoding::kF32, 768, false, Metric::kEuclidean};
+  EXPECT_EQ(other.ToString(), "f32/768/raw/l2");
   for (const VectorEncoding encoding : kEncodings) {
     for (const Metric metric : kMetrics) {
       for (const bool is_unit : {false, true}) {
@@ -50,11 +53,12 @@ TEST(EncodedVectorsTest, StoredValuesAreClose) {
   const struct {
     VectorEncoding encoding;
     float relative, absolute;
-  } kErrors[] = {{VectorEncoding::kF16, 0x1p-11f, 1e-7f},
-                 {VectorEncoding::kBf16, 0x1p-8f, 0},
-                 {VectorEncoding::kInt8, 0, largest / 127 * 0.5001f},
-                 {VectorEncoding::kInt4, 0, largest / 7 * 0.5001f}};
-  for (const auto& [encoding, relative, absolute] : kErrors) {
+  } errors[] = {{VectorEncoding::kF32, 0, 0},
+                {VectorEncoding::kF16, 0x1p-11f, 1e-7f},
+                {VectorEncoding::kBf16, 0x1p-8f, 0},
+                {VectorEncoding::kInt8, 0, largest / 127 * 0.5001f},
+                {VectorEncoding::kInt4, 0, largest / 7 * 0.5001f}};
+  for (const auto& [encoding, relative, absolute] : errors) {
     const auto rows = EncodedVectors::Encode({encoding, kDims}, values);
     ASSERT_TRUE(rows);
     const auto stored = rows->Decode(0);
@@ -73,7 +77,9 @@ double Reference(Metric metric, std::span<const float> a, std::span<const float>
     bb += double{b[i]} * b[i];
   }
   if (metric == Metric::kDot) return ab;
-  if (metric == Metric::kSquaredEuclidean) return (aa + bb - 2 * ab) / (binary ? 4 : 1);
+  const double squared = (aa + bb - 2 * ab) / (binary ? 4 : 1);
+  if (metric == Metric::kSquaredEuclidean) return squared;
+  if (metric == Metric::kEuclidean) return std::sqrt(squared);
   return ab / std::sqrt(aa * bb);
 }
 
@@ -100,7 +106,9 @@ TEST(EncodedVectorsTest, ScoresAreThoseOfStoredValuesOnEveryInstructionSet) {
         EXPECT_NEAR(*own->Score(0, *rows, one.index), pair, 1e-4 * std::max(1.0, std::fabs(pair)));
       }
       EXPECT_TRUE(std::ranges::is_sorted(*found, [&](const Neighbour& a, const Neighbour& b) {
-        return metric == Metric::kSquaredEuclidean ? a.score < b.score : a.score > b.score;
+        return metric == Metric::kSquaredEuclidean || metric == Metric::kEuclidean
+                   ? a.score < b.score
+                   : a.score > b.score;
       }));
       const auto scalar = EncodedVectors::Encode(identity, values, "scalar");
       EXPECT_EQ(*scalar->TopK(query, kRows), *found);
@@ -155,8 +163,24 @@ TEST(EncodedVectorsTest, BadInputsAreErrors) {
     EXPECT_FALSE(rows->Scores(query, scores));
     EXPECT_FALSE(rows->Scores(other, std::span(scores).first(1)));
     EXPECT_FALSE(rows->TopKMany(other, 1));
+    EXPECT_FALSE(rows->TopK(two, 1, 1025));
+    auto halved = query;  // Not as Prepare made it.
+    halved[0].values.pop_back();
+    EXPECT_FALSE(rows->TopK(halved[0], 1));
+    // Of the same dimensions, but other rows.
+    for (const VectorEncoding of : kEncodings) {
+      for (const bool is_unit : {false, true}) {
+        const auto from = EncodedVectors::Encode({of, 2, is_unit}, two);
+        EXPECT_EQ(rows->TopK(*from->Prepare(two), 1).has_value(), of == encoding && !is_unit);
+      }
+    }
     EXPECT_TRUE(rows->TopKMany({}, 1)->empty());
   }
+  // As long as the rows, but not the query that they want.
+  const auto bits = EncodedVectors::Encode({VectorEncoding::kBinary, 2}, two);
+  auto bare = *bits->Prepare(two);
+  bare.encoded.clear();
+  EXPECT_FALSE(bits->TopK(bare, 1));
   EXPECT_FALSE(EncodedVectors::Encode({VectorEncoding::kInt8, 2}, two, "sse9"));
 }
 

@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/test_folder.h"
+#include "lattice/npy_rows.h"
+#include "lattice/vectors.h"
 #include "vectors/csv.h"
 
 namespace lattice::vectors {
@@ -45,11 +48,11 @@ TEST(NpyTest, KnownTypes) {
     const char* type;
     Dtype dtype;
     std::size_t bytes;
-  } kTypes[] = {{"'<f4'", Dtype::kF32, 4},
-                {"'<f2'", Dtype::kF16, 2},
-                {"'|i1'", Dtype::kI8, 1},
-                {"'|u1'", Dtype::kU8, 1}};
-  for (const auto& [type, dtype, bytes] : kTypes) {
+  } types[] = {{"'<f4'", Dtype::kF32, 4},
+               {"'<f2'", Dtype::kF16, 2},
+               {"'|i1'", Dtype::kI8, 1},
+               {"'|u1'", Dtype::kU8, 1}};
+  for (const auto& [type, dtype, bytes] : types) {
     const auto [memory, matrix] = Parse(File(Dictionary(type, "(3, 5)"), 15 * bytes));
     ASSERT_TRUE(matrix) << type;
     EXPECT_EQ(matrix->dtype, dtype);
@@ -64,7 +67,7 @@ TEST(NpyTest, OtherFilesAreErrors) {
   const struct {
     std::string file;
     ErrorCode code;
-  } kFiles[] = {
+  } files[] = {
       {"", ErrorCode::kCorruptData},
       {"\x93NUMPY", ErrorCode::kCorruptData},
       {"not numpy at all, but long", ErrorCode::kCorruptData},
@@ -86,7 +89,7 @@ TEST(NpyTest, OtherFilesAreErrors) {
       {File(Dictionary("'<f4'", "(99999999999999999999, 4)"), 0), ErrorCode::kCorruptData},
       {File("{'descr': '<f4', 'fortran_order': False, }", 0), ErrorCode::kCorruptData},
   };
-  for (const auto& [file, code] : kFiles) {
+  for (const auto& [file, code] : files) {
     const auto parsed = Parse(file);
     ASSERT_FALSE(parsed.matrix) << file;
     EXPECT_EQ(parsed.matrix.error().code, code) << file;
@@ -108,7 +111,7 @@ TEST(CsvTest, NumbersAndNamesAreRead) {
 TEST(CsvTest, WhatIsNoNumberIsAnErrorWithItsPlace) {
   const struct {
     std::string text, message;
-  } kTexts[] = {
+  } texts[] = {
       {"", "no rows"},
       {"\n\n", "no rows"},
       {"a,b\n", "no rows"},
@@ -126,12 +129,50 @@ TEST(CsvTest, WhatIsNoNumberIsAnErrorWithItsPlace) {
       {"1 2\n3\n1 2\n", "line 1"},
       {"1;2\n1\n", "line 1"},
   };
-  for (const auto& [text, message] : kTexts) {
+  for (const auto& [text, message] : texts) {
     const auto matrix = ParseCsv(text);
     ASSERT_FALSE(matrix) << text;
     EXPECT_EQ(matrix.error().code, ErrorCode::kCorruptData);
     EXPECT_NE(matrix.error().message.find(message), std::string::npos) << matrix.error().message;
   }
+}
+
+TEST(NpyRowsTest, RowsAreSearchedWhereTheyLie) {
+  const std::vector<float> values = {1, 0, 0, 1, 3, 4};
+  std::string file = File(Dictionary("'<f4'", "(3, 2)"), values.size() * sizeof(float));
+  std::memcpy(file.data() + file.size() - values.size() * sizeof(float), values.data(),
+              values.size() * sizeof(float));
+  const TestFolder folder;
+  std::vector<NpyRows> copies;
+  {
+    const auto rows = NpyRows::Open(folder.Write("rows.npy", file));
+    ASSERT_TRUE(rows) << rows.error().message;
+    copies.push_back(*rows);
+  }
+  const NpyRows& rows = copies.front();
+  EXPECT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows.dims(), 2u);
+  const std::vector<float> query = {0, 0};
+  const auto best = VectorOps().TopK(query, rows.values(), 2, Metric::kEuclidean, 2);
+  ASSERT_TRUE(best);
+  EXPECT_EQ(*best, (std::vector<Neighbour>{{0, 1.0f}, {1, 1.0f}}));
+}
+
+TEST(NpyRowsTest, OtherFilesAreErrorsThatNameThem) {
+  const TestFolder folder;
+  const auto fails = [&](const std::string& content, ErrorCode code) {
+    const auto rows = NpyRows::Open(folder.Write("bad.npy", content));
+    ASSERT_FALSE(rows);
+    EXPECT_EQ(rows.error().code, code);
+    EXPECT_NE(rows.error().message.find("bad.npy"), std::string::npos) << rows.error().message;
+  };
+  const std::string good = File(Dictionary("'<f4'", "(3, 2)"), 24);
+  fails(good.substr(0, good.size() - 1), ErrorCode::kCorruptData);
+  fails(good + "x", ErrorCode::kCorruptData);
+  fails("", ErrorCode::kCorruptData);
+  fails(File(Dictionary("'<f2'", "(3, 2)"), 12), ErrorCode::kUnsupported);
+  fails(File(Dictionary("'<f8'", "(3, 2)"), 48), ErrorCode::kUnsupported);
+  EXPECT_EQ(NpyRows::Open(folder.path() / "none.npy").error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace

@@ -9,12 +9,16 @@
 
 namespace lattice::vectors {
 
+inline bool IsDistance(Metric metric) {
+  return metric == Metric::kSquaredEuclidean || metric == Metric::kEuclidean;
+}
+
 /// Says that a comes before b.
 struct IsBetter {
   Metric metric;
   bool operator()(const Neighbour& a, const Neighbour& b) const {
     if (a.score == b.score) return a.index < b.index;
-    return metric == Metric::kSquaredEuclidean ? a.score < b.score : a.score > b.score;
+    return IsDistance(metric) ? a.score < b.score : a.score > b.score;
   }
 };
 

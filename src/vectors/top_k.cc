@@ -62,6 +62,8 @@ class Scorer {
         return fns_.dot(Query(q).data(), row.data(), dims_);
       case Metric::kSquaredEuclidean:
         return fns_.squared_distance(Query(q).data(), row.data(), dims_);
+      case Metric::kEuclidean:
+        return Euclidean(fns_, Query(q), row);
     }
     return NAN;
   }
@@ -112,7 +114,7 @@ class Scorer {
   void ScoreBlock(std::size_t q, std::size_t n_queries, std::size_t first, std::size_t n,
                   const float* norms, float* scores) const {
     std::size_t r = 0;
-    if (n_queries == kTileA && metric_ != Metric::kSquaredEuclidean) {
+    if (n_queries == kTileA && !IsDistance(metric_)) {
       for (; r + kTileB <= n; r += kTileB) {
         fns_.dot_tile(Query(q).data(), dims_, Row(first + r).data(), dims_, dims_,
                       scores + r * kTileA);

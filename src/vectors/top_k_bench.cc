@@ -38,7 +38,9 @@ std::span<const float> Rows(std::size_t n_rows) {
 }
 
 // 64 pairs through the public door, checks included, at borders of cache lines; items are pairs.
-void BM_CosinePairs(benchmark::State& state) {
+template <Result<float> (VectorOps::*kCompare)(std::span<const float>, std::span<const float>)
+              const>
+void BM_Pairs(benchmark::State& state) {
   constexpr std::size_t kPairs = 64;
   const auto n = static_cast<std::size_t>(state.range(0));
   const VectorOps ops;
@@ -49,12 +51,35 @@ void BM_CosinePairs(benchmark::State& state) {
   for (auto _ : state) {
     for (std::size_t i = 0; i < kPairs; ++i) {
       const auto x = a.subspan(i * n, n), y = b.subspan(i * n, n);
-      benchmark::DoNotOptimize(ops.Cosine(x, y).value());
+      benchmark::DoNotOptimize((ops.*kCompare)(x, y).value());
     }
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kPairs));
 }
-BENCHMARK(BM_CosinePairs)->ArgName("n")->Arg(384)->Arg(768)->Arg(1024);
+BENCHMARK(BM_Pairs<&VectorOps::Cosine>)
+    ->Name("cosine/pairs")
+    ->ArgName("n")
+    ->Arg(384)
+    ->Arg(768)
+    ->Arg(1024);
+BENCHMARK(BM_Pairs<&VectorOps::Dot>)
+    ->Name("dot/pairs")
+    ->ArgName("n")
+    ->Arg(384)
+    ->Arg(768)
+    ->Arg(1024);
+BENCHMARK(BM_Pairs<&VectorOps::SquaredEuclidean>)
+    ->Name("l2sq/pairs")
+    ->ArgName("n")
+    ->Arg(384)
+    ->Arg(768)
+    ->Arg(1024);
+BENCHMARK(BM_Pairs<&VectorOps::Euclidean>)
+    ->Name("l2/pairs")
+    ->ArgName("n")
+    ->Arg(384)
+    ->Arg(768)
+    ->Arg(1024);
 
 // 10 of many rows for each of some queries; items are queries, bytes those of the rows, once.
 void BM_TopK(benchmark::State& state) {

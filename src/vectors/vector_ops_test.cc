@@ -14,6 +14,8 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr std::uint32_t kSeed = 7;
+constexpr Metric kMetrics[] = {Metric::kCosine, Metric::kDot, Metric::kSquaredEuclidean,
+                               Metric::kEuclidean};
 
 std::vector<float> Uniform(std::mt19937& rng, std::size_t n) {
   std::uniform_real_distribution<float> unit(-1.0f, 1.0f);
@@ -39,6 +41,20 @@ std::vector<VectorOps> AllOps() {
     if (auto ops = VectorOps::WithInstructionSet(row.name)) all.push_back(*ops);
   }
   return all;
+}
+
+auto PairFunction(Metric metric) {
+  switch (metric) {
+    case Metric::kCosine:
+      return &VectorOps::Cosine;
+    case Metric::kDot:
+      return &VectorOps::Dot;
+    case Metric::kSquaredEuclidean:
+      return &VectorOps::SquaredEuclidean;
+    case Metric::kEuclidean:
+      break;
+  }
+  return &VectorOps::Euclidean;
 }
 
 template <typename T>
@@ -167,13 +183,11 @@ TEST(VectorOpsTest, ARowIsAPair) {
     std::vector<float> out(2 * kRows);
     const auto row = [&](std::size_t r) { return std::span(matrix).subspan(r * kDims, kDims); };
     for (const std::size_t n_threads : {1u, 3u}) {
-      for (const Metric metric : {Metric::kCosine, Metric::kDot, Metric::kSquaredEuclidean}) {
+      for (const Metric metric : kMetrics) {
         ASSERT_TRUE(ops.Scores(queries, kDims, matrix, metric, out, n_threads));
         for (std::size_t i = 0; i < out.size(); ++i) {
           const auto query = std::span(queries).subspan(i / kRows * kDims, kDims);
-          const auto compare = metric == Metric::kCosine ? &VectorOps::Cosine
-                               : metric == Metric::kDot  ? &VectorOps::Dot
-                                                         : &VectorOps::SquaredEuclidean;
+          const auto compare = PairFunction(metric);
           EXPECT_EQ(out[i], *(ops.*compare)(query, row(i % kRows))) << i;
           const auto scalar = VectorOps::WithInstructionSet("scalar");
           EXPECT_EQ(out[i], *((*scalar).*compare)(query, row(i % kRows))) << i;
@@ -201,13 +215,11 @@ std::vector<Neighbour> SortedRows(const VectorOps& ops, std::span<const float> q
   std::vector<Neighbour> rows;
   for (std::size_t r = 0; r < matrix.size() / query.size(); ++r) {
     const auto row = matrix.subspan(r * query.size(), query.size());
-    const auto score = metric == Metric::kCosine ? ops.Cosine(query, row)
-                       : metric == Metric::kDot  ? ops.Dot(query, row)
-                                                 : ops.SquaredEuclidean(query, row);
-    rows.push_back({r, *score});
+    rows.push_back({r, *(ops.*PairFunction(metric))(query, row)});
   }
   std::ranges::stable_sort(rows, [&](const Neighbour& a, const Neighbour& b) {
-    return metric == Metric::kSquaredEuclidean ? a.score < b.score : a.score > b.score;
+    const bool is_distance = metric == Metric::kSquaredEuclidean || metric == Metric::kEuclidean;
+    return is_distance ? a.score < b.score : a.score > b.score;
   });
   return rows;
 }
@@ -222,7 +234,7 @@ TEST(TopKTest, IsTheBeginningOfTheSortedRowsForAnyThreads) {
   }
   const std::vector<float> query(matrix.begin(), matrix.begin() + kDims);
   for (const VectorOps& ops : AllOps()) {
-    for (const Metric metric : {Metric::kCosine, Metric::kDot, Metric::kSquaredEuclidean}) {
+    for (const Metric metric : kMetrics) {
       auto expected = SortedRows(ops, query, matrix, metric);
       for (const std::size_t k : {std::size_t{1}, std::size_t{60}, kRows, kRows + 5}) {
         const auto rows = std::span(expected).first(std::min(k, kRows));
@@ -241,7 +253,7 @@ TEST(TopKTest, ManyQueriesFindWhatEachFindsAlone) {
   std::mt19937 rng(kSeed);
   const auto matrix = Uniform(rng, kDims * kRows), queries = Uniform(rng, kDims * kQueries);
   for (const VectorOps& ops : AllOps()) {
-    for (const Metric metric : {Metric::kCosine, Metric::kDot, Metric::kSquaredEuclidean}) {
+    for (const Metric metric : kMetrics) {
       for (const std::size_t n_threads : {1u, 3u}) {
         const auto found = ops.TopKMany(queries, kDims, matrix, 11, metric, n_threads);
         ASSERT_TRUE(found.has_value()) << found.error().message;
@@ -283,7 +295,7 @@ TEST(TopKTest, ANonFiniteRowIsAnErrorThatNamesTheFirst) {
   matrix[3999 * kDims] = kNan;
   matrix[1234 * kDims + 5] = kInf;
   for (const VectorOps& ops : AllOps()) {
-    for (const Metric metric : {Metric::kCosine, Metric::kDot, Metric::kSquaredEuclidean}) {
+    for (const Metric metric : kMetrics) {
       for (const std::size_t n_threads : {1u, 3u}) {
         ExpectInvalid(ops.TopK(query, matrix, 10, metric, n_threads), "row 1234 holds");
       }

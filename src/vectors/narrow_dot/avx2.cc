@@ -22,6 +22,16 @@ inline Vec WidenF16(const std::uint16_t* p) { return _mm256_cvtph_ps(Load128(p))
 inline Vec WidenBf16(const std::uint16_t* p) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(p)), 16));
 }
+inline Vec LoadBits(const std::uint16_t* p) {
+  return _mm256_castsi256_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline Vec LowBf16(Vec x) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 16));
+}
+inline Vec HighBf16(Vec x) {
+  return _mm256_castsi256_ps(
+      _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(static_cast<int>(0xFFFF0000))));
+}
 inline Vec WidenI8(const std::int8_t* p) {
   const __m128i eight = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight));
@@ -75,6 +85,7 @@ inline Sums StepHamming(Sums sums, Block a, Block b) {
 
 }  // namespace
 
-const NarrowDotFns kNarrowDotAvx2 = {DotF16, DotBf16, DotWideI8, DotI8, DotI4, Hamming};
+const NarrowDotFns kNarrowDotAvx2 = {DotF16,    DotBf16, PairF16, PairBf16,
+                                     DotWideI8, DotI8,   DotI4,   Hamming};
 
 }  // namespace lattice::vectors

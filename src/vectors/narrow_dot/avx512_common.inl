@@ -18,6 +18,18 @@ inline Vec WidenF16(const std::uint16_t* p) { return _mm512_cvtph_ps(Load256(p))
 inline Vec WidenBf16(const std::uint16_t* p) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(Load256(p)), 16));
 }
+inline Vec LoadBits(const std::uint16_t* p) {
+  Vec x = _mm512_castsi512_ps(_mm512_loadu_si512(p));
+  asm("" : "+v"(x));  // Or g++ loads it again for each use; loads are what these loops wait for.
+  return x;
+}
+inline Vec LowBf16(Vec x) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(x), 16));
+}
+inline Vec HighBf16(Vec x) {
+  return _mm512_castsi512_ps(
+      _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(static_cast<int>(0xFFFF0000))));
+}
 inline Vec WidenI8(const std::int8_t* p) {
   const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(sixteen));

@@ -16,6 +16,7 @@ inline Sums StepHamming(Sums sums, Block a, Block b) {
 
 }  // namespace
 
-const NarrowDotFns kNarrowDotAvx512Vpopcntdq = {DotF16, DotBf16, DotWideI8, DotI8, DotI4, Hamming};
+const NarrowDotFns kNarrowDotAvx512Vpopcntdq = {DotF16,    DotBf16, PairF16, PairBf16,
+                                                DotWideI8, DotI8,   DotI4,   Hamming};
 
 }  // namespace lattice::vectors

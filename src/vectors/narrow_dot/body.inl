@@ -4,28 +4,44 @@
 constexpr std::size_t kSums = 64;
 constexpr std::size_t kVecs = kSums / kWidth;
 
-template <typename T, Vec (*kWiden)(const T*)>
-inline void AddBlock(const float* query, const T* row, Vec* sums) {
+template <auto kLeft, auto kRight, typename A, typename B>
+inline void AddBlock(const A* a, const B* b, Vec* sums) {
 #pragma GCC unroll 64
   for (std::size_t j = 0; j < kVecs; ++j) {
-    sums[j] = Fma(Load(query + j * kWidth), kWiden(row + j * kWidth), sums[j]);
+    sums[j] = Fma(kLeft(a + j * kWidth), kRight(b + j * kWidth), sums[j]);
+  }
+}
+
+// kSums pairs of bf16: each register holds 2 kWidth of them, even ones in the low halves.
+inline void AddBf16Pairs(const std::uint16_t* a, const std::uint16_t* b, Vec* sums) {
+#pragma GCC unroll 2
+  for (std::size_t half = 0; half < 2; ++half) {
+#pragma GCC unroll 16
+    for (std::size_t j = 0; j < kVecs / 4; ++j) {
+      const std::size_t at = half * kSums / 2 + 2 * j * kWidth;
+      const Vec x = LoadBits(a + at), y = LoadBits(b + at);
+      Vec* const even = sums + half * kVecs / 2 + j;
+      Vec* const odd = even + kVecs / 4;
+      *even = Fma(LowBf16(x), LowBf16(y), *even);
+      *odd = Fma(HighBf16(x), HighBf16(y), *odd);
+    }
   }
 }
 
 // Ends that are no whole block are padded with zeros, as in dot.h.
-template <typename T, Vec (*kWiden)(const T*)>
-inline float WideDot(const float* query, const T* row, std::size_t n) {
+template <auto kAdd, typename A, typename B>
+inline float SumOf(const A* a, const B* b, std::size_t n) {
   Vec sums[kVecs];
 #pragma GCC unroll 64
   for (std::size_t j = 0; j < kVecs; ++j) sums[j] = Zero();
   std::size_t i = 0;
-  for (; i + kSums <= n; i += kSums) AddBlock<T, kWiden>(query + i, row + i, sums);
+  for (; i + kSums <= n; i += kSums) kAdd(a + i, b + i, sums);
   if (i < n) {
-    float last_query[kSums] = {};
-    T last_row[kSums] = {};
-    __builtin_memcpy(last_query, query + i, (n - i) * sizeof(float));
-    __builtin_memcpy(last_row, row + i, (n - i) * sizeof(T));
-    AddBlock<T, kWiden>(last_query, last_row, sums);
+    A last_a[kSums] = {};
+    B last_b[kSums] = {};
+    __builtin_memcpy(last_a, a + i, (n - i) * sizeof(A));
+    __builtin_memcpy(last_b, b + i, (n - i) * sizeof(B));
+    kAdd(last_a, last_b, sums);
   }
 #pragma GCC unroll 8
   for (std::size_t h = kVecs / 2; h != 0; h /= 2) {
@@ -35,14 +51,25 @@ inline float WideDot(const float* query, const T* row, std::size_t n) {
   return FoldLanes(sums[0]);
 }
 
+template <auto kLeft, auto kRight, typename A, typename B>
+inline float WideDot(const A* a, const B* b, std::size_t n) {
+  return SumOf<AddBlock<kLeft, kRight, A, B>>(a, b, n);
+}
+
 float DotF16(const float* query, const std::uint16_t* row, std::size_t n) {
-  return WideDot<std::uint16_t, WidenF16>(query, row, n);
+  return WideDot<Load, WidenF16>(query, row, n);
 }
 float DotBf16(const float* query, const std::uint16_t* row, std::size_t n) {
-  return WideDot<std::uint16_t, WidenBf16>(query, row, n);
+  return WideDot<Load, WidenBf16>(query, row, n);
+}
+float PairF16(const std::uint16_t* a, const std::uint16_t* b, std::size_t n) {
+  return WideDot<WidenF16, WidenF16>(a, b, n);
+}
+float PairBf16(const std::uint16_t* a, const std::uint16_t* b, std::size_t n) {
+  return SumOf<AddBf16Pairs>(a, b, n);
 }
 float DotWideI8(const float* query, const std::int8_t* row, std::size_t n) {
-  return WideDot<std::int8_t, WidenI8>(query, row, n);
+  return WideDot<Load, WidenI8>(query, row, n);
 }
 
 // Two sums, so that additions need not wait for each other; `padding` stands for zero.

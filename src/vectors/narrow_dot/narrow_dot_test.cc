@@ -55,6 +55,14 @@ TEST_P(NarrowDotVariantTest, NarrowRowsEqualTheirElementsInF32) {
     const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
     ASSERT_EQ(bits(fns().f16(query.data(), f16.data(), n)), want(of_f16)) << n;
     ASSERT_EQ(bits(fns().bf16(query.data(), bf16.data(), n)), want(of_bf16)) << n;
+    const auto pair = [&](const std::vector<float>& x) {
+      return std::bit_cast<std::uint32_t>(kDotScalar.dot(x.data(), x.data(), x.size()));
+    };
+    ASSERT_EQ(bits(fns().f16_pair(f16.data(), f16.data(), n)), pair(of_f16)) << n;
+    std::vector<float> even_first((n + 63) / 64 * 64);
+    for (std::size_t i = 0; i < n; ++i)
+      even_first[i / 32 * 32 + i % 2 * 16 + i % 32 / 2] = of_bf16[i];
+    ASSERT_EQ(bits(fns().bf16_pair(bf16.data(), bf16.data(), n)), pair(even_first)) << n;
     ASSERT_EQ(bits(fns().wide_i8(query.data(), i8.data(), n)), want(of_i8)) << n;
   }
 }

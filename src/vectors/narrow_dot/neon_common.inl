@@ -17,6 +17,13 @@ inline Vec WidenF16(const std::uint16_t* p) {
 inline Vec WidenBf16(const std::uint16_t* p) {
   return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
 }
+inline Vec LoadBits(const std::uint16_t* p) { return vreinterpretq_f32_u16(vld1q_u16(p)); }
+inline Vec LowBf16(Vec x) {
+  return vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(x), 16));
+}
+inline Vec HighBf16(Vec x) {
+  return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(x), vdupq_n_u32(0xFFFF0000)));
+}
 inline Vec WidenI8(const std::int8_t* p) {
   std::uint32_t four;
   __builtin_memcpy(&four, p, sizeof four);

@@ -17,6 +17,7 @@ inline int32x4_t AddProducts(int32x4_t sums, int8x16_t a, int8x16_t b) {
 
 }  // namespace
 
-const NarrowDotFns kNarrowDotNeonDotprod = {DotF16, DotBf16, DotWideI8, DotI8, DotI4, Hamming};
+const NarrowDotFns kNarrowDotNeonDotprod = {DotF16,    DotBf16, PairF16, PairBf16,
+                                            DotWideI8, DotI8,   DotI4,   Hamming};
 
 }  // namespace lattice::vectors

@@ -4,13 +4,15 @@
 namespace lattice::vectors {
 namespace {
 
-template <typename T, typename Widen>
-float WideDot(const float* query, const T* row, std::size_t n, Widen widen) {
+// Element i goes into the sum sum_of(i).
+template <typename Left, typename Right, typename SumOf>
+float WideDot(std::size_t n, Left left, Right right, SumOf sum_of) {
   constexpr std::size_t kSums = 64;
   float sums[kSums] = {};
   for (std::size_t i = 0; i < (n + kSums - 1) / kSums * kSums; ++i) {
-    const float q = i < n ? query[i] : 0.0f, r = i < n ? widen(row[i]) : 0.0f;
-    sums[i % kSums] = __builtin_fmaf(q, r, sums[i % kSums]);
+    const float x = i < n ? left(i) : 0.0f, y = i < n ? right(i) : 0.0f;
+    float& sum = sums[sum_of(i)];
+    sum = __builtin_fmaf(x, y, sum);
   }
   for (std::size_t h = kSums / 2; h != 0; h /= 2) {
     for (std::size_t j = 0; j < h; ++j) sums[j] += sums[j + h];
@@ -18,14 +20,35 @@ float WideDot(const float* query, const T* row, std::size_t n, Widen widen) {
   return sums[0];
 }
 
+template <typename Left, typename Right>
+float WideDot(std::size_t n, Left left, Right right) {
+  return WideDot(n, left, right, [](std::size_t i) { return i % 64; });
+}
+
+auto ItselfOf(const float* x) {
+  return [x](std::size_t i) { return x[i]; };
+}
+auto F16Of(const std::uint16_t* x) {
+  return [x](std::size_t i) { return F16ToF32(x[i]); };
+}
+auto Bf16Of(const std::uint16_t* x) {
+  return [x](std::size_t i) { return Bf16ToF32(x[i]); };
+}
 float DotF16(const float* query, const std::uint16_t* row, std::size_t n) {
-  return WideDot(query, row, n, [](std::uint16_t x) { return F16ToF32(x); });
+  return WideDot(n, ItselfOf(query), F16Of(row));
 }
 float DotBf16(const float* query, const std::uint16_t* row, std::size_t n) {
-  return WideDot(query, row, n, [](std::uint16_t x) { return Bf16ToF32(x); });
+  return WideDot(n, ItselfOf(query), Bf16Of(row));
+}
+float PairF16(const std::uint16_t* a, const std::uint16_t* b, std::size_t n) {
+  return WideDot(n, F16Of(a), F16Of(b));
+}
+float PairBf16(const std::uint16_t* a, const std::uint16_t* b, std::size_t n) {
+  return WideDot(n, Bf16Of(a), Bf16Of(b),
+                 [](std::size_t i) { return i / 32 % 2 * 32 + i % 2 * 16 + i % 32 / 2; });
 }
 float DotWideI8(const float* query, const std::int8_t* row, std::size_t n) {
-  return WideDot(query, row, n, [](std::int8_t x) { return static_cast<float>(x); });
+  return WideDot(n, ItselfOf(query), [row](std::size_t i) { return static_cast<float>(row[i]); });
 }
 std::int32_t DotI8(const std::int8_t* a, const std::int8_t* b, std::size_t n) {
   std::int32_t sum = 0;
@@ -49,6 +72,7 @@ std::uint32_t Hamming(const std::uint8_t* a, const std::uint8_t* b, std::size_t 
 
 }  // namespace
 
-const NarrowDotFns kNarrowDotScalar = {DotF16, DotBf16, DotWideI8, DotI8, DotI4, Hamming};
+const NarrowDotFns kNarrowDotScalar = {DotF16,    DotBf16, PairF16, PairBf16,
+                                       DotWideI8, DotI8,   DotI4,   Hamming};
 
 }  // namespace lattice::vectors
