@@ -14,6 +14,8 @@ Error Invalid(std::string message) {
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
 }
 
+Error TooFar() { return Invalid("the points are too far apart for these sums"); }
+
 std::vector<std::size_t> Sorted(std::span<const float> x) {
   std::vector<std::size_t> order(x.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -140,7 +142,9 @@ Result<double> LineTransport(std::span<const float> x, std::span<const float> y,
   LATTICE_TRY_VOID(CheckPoints({y, 1}));
   LATTICE_TRY(const auto source, CheckedWeights("source", a, x.size()));
   LATTICE_TRY(const auto target, CheckedWeights("target", b, y.size()));
-  return OnLine(x, y, source, target, p);
+  const double cost = OnLine(x, y, source, target, p);
+  if (!std::isfinite(cost)) return TooFar();
+  return cost;
 }
 
 Result<double> GaussianTransport(const Points& x, const Points& y, const Machine& machine) {
@@ -157,6 +161,11 @@ Result<double> GaussianTransport(const Points& x, const Points& y, const Machine
   LATTICE_TRY(const auto a, CheckedWeights("source", x.weights, x.size()));
   LATTICE_TRY(const auto b, CheckedWeights("target", y.weights, y.size()));
   const Moments first = MomentsOf(**engine, x, a), second = MomentsOf(**engine, y, b);
+  for (const Moments* moments : {&first, &second}) {
+    if (!std::ranges::all_of(moments->covariance, [](double v) { return std::isfinite(v); })) {
+      return TooFar();
+    }
+  }
   // In the eigenbasis of the first covariance its root is diagonal.
   const Eigen basis = SymmetricEigen(first.covariance, d, true);
   std::vector<double> middle = Conjugated(**engine, basis.vectors, second.covariance, d);
@@ -208,6 +217,7 @@ Result<SlicedTransport> SolveSliced(const Points& x, const Points& y, std::size_
   SlicedTransport result;
   const auto n = static_cast<double>(n_directions);
   for (const double v : values) result.value += v / n;
+  if (!std::isfinite(result.value)) return TooFar();
   double squares = 0;
   for (const double v : values) squares += (v - result.value) * (v - result.value);
   if (n_directions > 1) result.standard_error = std::sqrt(squares / (n - 1) / n);

@@ -350,6 +350,63 @@ TEST(SolveTest, MatrixFunctionAndPointsAgree) {
   }
 }
 
+TEST(SolveTest, CosineCostsAreOneLessTheCosineAndOneOfZero) {
+  constexpr std::size_t kDims = 5, kN = 40, kM = 33;
+  auto x = Cloud(kN, kDims, 1);
+  const auto y = Cloud(kM, kDims, 2, 0.5);
+  std::fill_n(x.begin() + 3 * kDims, kDims, 0.0f);
+  const auto dot = [](const float* a, const float* b) {
+    double sum = 0;
+    for (std::size_t t = 0; t < kDims; ++t) sum += static_cast<double>(a[t]) * b[t];
+    return sum;
+  };
+  std::vector<float> costs(kN * kM, 1.0f);
+  for (std::size_t i = 0; i < kN; ++i) {
+    const float* const a = &x[i * kDims];
+    for (std::size_t j = 0; i != 3 && j < kM; ++j) {
+      const float* const b = &y[j * kDims];
+      costs[i * kM + j] = static_cast<float>(1 - dot(a, b) / std::sqrt(dot(a, a) * dot(b, b)));
+    }
+  }
+  const SinkhornOptions options{.epsilon = 0.1, .tolerance = 1e-6};
+  const auto want = Solve(Cost::Matrix(costs, kN, kM), {}, {}, options);
+  for (const std::size_t budget : {std::size_t{0}, std::size_t{1} << 20}) {
+    const auto got = Solve(Cost::Between({x, kDims}, {y, kDims}, Ground::kCosine), {}, {}, options,
+                           {.matrix_budget_bytes = budget});
+    ASSERT_TRUE(want && got);
+    EXPECT_NEAR(got->value, want->value, 1e-5);
+    EXPECT_NEAR(got->cost, want->cost, 1e-5);
+    for (std::size_t j = 0; j < kM; ++j) EXPECT_NEAR(got->target[j], want->target[j], 1e-4);
+  }
+}
+
+TEST(SolveTest, ProgressIsToldAndMayEndTheWork) {
+  const auto x = Cloud(50, 4, 1), y = Cloud(60, 4, 2, 1);
+  const Cost cost = Cost::Between({x, 4}, {y, 4}, Ground::kSquaredEuclidean);
+  std::vector<Progress> seen;
+  SinkhornOptions options{.epsilon = 0.05, .tolerance = 1e-7};
+  options.progress = [&](const Progress& p) { seen.push_back(p); };
+  const auto whole = Solve(cost, {}, {}, options);
+  ASSERT_TRUE(whole);
+  ASSERT_EQ(seen.size(), whole->iterations);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].iteration, i + 1);
+    if (i > 0) {
+      EXPECT_LE(seen[i].epsilon, seen[i - 1].epsilon);
+    }
+  }
+  EXPECT_EQ(seen.back().epsilon, options.epsilon);
+  EXPECT_LT(seen.back().marginal_error, seen.front().marginal_error);
+  std::stop_source stop;
+  options.progress = [&](const Progress& p) {
+    if (p.iteration == 7) stop.request_stop();
+    EXPECT_LE(p.iteration, 8u);
+  };
+  const auto cut = Solve(cost, {}, {}, options, {.stop = stop.get_token()});
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().code, ErrorCode::kCancelled);
+}
+
 TEST(SolveTest, WhatIsWrongIsRefused) {
   const std::vector<float> x = {0, 1, 2}, bad = {0, NAN, 2};
   const auto cost = Cost::Between({x, 1}, {x, 1}, Ground::kSquaredEuclidean);
