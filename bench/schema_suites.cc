@@ -2,7 +2,7 @@
 // instance is taken or not as the suite says.
 //
 //   schema_suites jsonschemabench FOLDER     maskbench/data of guidance-ai/jsonschemabench
-//   schema_suites test-suite FOLDER DRAFT    tests/draft2020-12 (draft7, draft4) of
+//   schema_suites test-suite FOLDER DRAFT    tests/draft2020-12 (draft7, draft6, draft4) of
 //                                            json-schema-org/JSON-Schema-Test-Suite
 //
 // The keys of an instance stand in no order, while a grammar has one: an instance is taken when
@@ -270,10 +270,10 @@ int main(int argc, char** argv) {
   const bool is_suite = std::string_view(argv[1]) == "test-suite";
   grammar::JsonSchemaOptions options;
   options.integers_with_point = true;
-  if (argc > 3 && std::string_view(argv[3]) == "draft7")
-    options.dialect = grammar::Dialect::kDraft7;
-  if (argc > 3 && std::string_view(argv[3]) == "draft4")
-    options.dialect = grammar::Dialect::kDraft4;
+  const std::string_view draft = argc > 3 ? argv[3] : "";
+  if (draft == "draft7") options.dialect = grammar::Dialect::kDraft7;
+  if (draft == "draft6") options.dialect = grammar::Dialect::kDraft6;
+  if (draft == "draft4") options.dialect = grammar::Dialect::kDraft4;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[2])) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());

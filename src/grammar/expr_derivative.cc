@@ -56,6 +56,10 @@ ExprId ExprPool::DeriveNoConcat(ExprId e, std::uint8_t byte) {
     }
     case ExprKind::kNot:
       return Not(Derivative(n.a, byte));
+    case ExprKind::kHost: {
+      const auto next = HostOf(e).Next(byte, work_);
+      return next ? Host(*next) : kEmptySet;
+    }
     case ExprKind::kRepeat: {
       const ExprId first = Derivative(n.a, byte);
       if (first == kEmptySet) return kEmptySet;
@@ -89,6 +93,8 @@ ExprId ExprPool::Clamp(ExprId e, std::uint32_t n_bytes) {
       // Each turn takes a byte at least.
       return Repeat(Clamp(n.a, n_bytes), std::min(n.min, n_bytes + 1),
                     n.max > n_bytes ? kUnbounded : n.max);
+    case ExprKind::kHost:
+      return Host(HostOf(e).Clamp(n_bytes));
     default:
       return e;
   }

@@ -93,7 +93,7 @@ bool ExprPool::Same(ExprId e, const Node& node, std::span<const ExprId> kids,
   const Node& n = nodes_[e];
   if (n.kind != node.kind || n.min != node.min || n.max != node.max) return false;
   if (n.kind == ExprKind::kBytes) return std::ranges::equal(edges(e), out);
-  if (n.kind == ExprKind::kOr || n.kind == ExprKind::kAnd) {
+  if (n.kind == ExprKind::kOr || n.kind == ExprKind::kAnd || n.kind == ExprKind::kHost) {
     return std::ranges::equal(children(e), kids);
   }
   return n.a == node.a && n.b == node.b;
@@ -115,7 +115,8 @@ void ExprPool::Truncate(std::size_t n) {
     if (!is_edge && kind == ExprKind::kBytes) {
       edges_.resize(nodes_[e].a);
       is_edge = true;
-    } else if (!is_child && (kind == ExprKind::kOr || kind == ExprKind::kAnd)) {
+    } else if (!is_child && (kind == ExprKind::kOr || kind == ExprKind::kAnd ||
+                             (kind == ExprKind::kHost && nodes_[e].b > 0))) {
       children_.resize(nodes_[e].a);
       is_child = true;
     }
@@ -421,6 +422,43 @@ ExprId ExprPool::Repeat(ExprId e, std::uint32_t min, std::uint32_t max) {
                 {}, {});
 }
 
+ExprId ExprPool::HostNames() {
+  const auto separate = [this](unsigned char first, unsigned char last) {
+    for (unsigned c = first; c <= last + 1u; ++c) boundaries_[c] = true;
+  };
+  separate('-', '.');
+  separate('0', '9');
+  separate('a', 'z');
+  boundaries_['A'] = boundaries_['Z' + 1] = true;
+  return Host({});
+}
+
+ExprId ExprPool::Host(const HostName& name) {
+  const HostName::Packed packed = name.Pack();
+  const std::size_t shortest = name.shortest();
+  return Intern({.kind = ExprKind::kHost,
+                 .nullable = shortest == 0,
+                 .has_counter = true,
+                 .is_sure = true,
+                 .depth = 1,
+                 .shortest = static_cast<std::uint16_t>(shortest),
+                 .longest = static_cast<std::uint16_t>(name.n_left()),
+                 .min = packed.head[0],
+                 .max = packed.head[1]},
+                packed.text, {});
+}
+
+HostName ExprPool::HostOf(ExprId e) const {
+  const Node& n = nodes_[e];
+  return HostName::Unpack({{n.min, n.max}, {children(e).begin(), children(e).end()}});
+}
+
+std::size_t ExprPool::FreeInHost(ExprId e) const {
+  const Node& n = nodes_[e];
+  if (n.kind != ExprKind::kConcat || nodes_[n.a].kind != ExprKind::kHost) return 0;
+  return nodes_[n.b].nullable ? 0 : HostOf(n.a).n_free();
+}
+
 std::string ExprPool::Key(ExprId root, std::size_t max_size) const {
   std::string key;
   std::vector<ExprId> todo{root};
@@ -454,6 +492,12 @@ std::string ExprPool::Key(ExprId root, std::size_t max_size) const {
         break;
       case ExprKind::kNot:
         todo.push_back(n.a);
+        break;
+      case ExprKind::kHost:
+        number(n.min);
+        number(n.max);
+        number(n.b);
+        for (const std::uint32_t word : children(e)) number(word);
         break;
       case ExprKind::kRepeat:
         number(n.min);

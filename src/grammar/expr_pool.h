@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "grammar/char_set.h"
+#include "grammar/host_name.h"
 #include "grammar/work_budget.h"
 #include "lattice/result.h"
 
@@ -31,6 +32,7 @@ enum class ExprKind : std::uint8_t {
   kAnd,
   kNot,
   kRepeat,  ///< min to max times a.
+  kHost,    ///< What may follow in a host name: min, max and what stands for children.
 };
 
 /// Regular expressions over bytes as nodes that are never built twice, so that equal ones have
@@ -76,6 +78,10 @@ class ExprPool {
   ExprId And(std::vector<ExprId> all);
   ExprId Not(ExprId e);
   ExprId Repeat(ExprId e, std::uint32_t min, std::uint32_t max);
+  ExprId HostNames();  ///< See HostName.
+
+  /// HostName::n_free, where nothing but a host name and what follows it is under way.
+  std::size_t FreeInHost(ExprId e) const;
 
   ExprId Derivative(ExprId e, std::uint8_t byte);
 
@@ -122,6 +128,8 @@ class ExprPool {
   ExprId Join(std::vector<ExprId> parts, bool is_or);
   void MergeRepeats(std::vector<ExprId>& choices);
   void JoinBehindHeads(std::vector<ExprId>& parts, bool is_or);
+  ExprId Host(const HostName& name);
+  HostName HostOf(ExprId e) const;
   ExprId MergeBytes(ExprId a, ExprId b, bool is_or);
   ExprId DeriveNoConcat(ExprId e, std::uint8_t byte);
 

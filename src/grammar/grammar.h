@@ -128,6 +128,7 @@ class GrammarBuilder {
   Expr Minus(Expr e, Expr without) { return And({e, Not(without)}); }
   Expr Repeat(Expr e, std::uint32_t min, std::uint32_t max);  ///< max may be kNoLimit.
   Expr Optional(Expr e) { return Repeat(e, 0, 1); }
+  Expr HostNames() { return Made(pool_.HostNames()); }  ///< See HostName.
   /// Whether any text matches at all; needed only for expressions with And or Not, and exact then
   /// too. kResourceExhausted when that takes too many states to tell.
   Result<bool> MatchesSomething(Expr e);

@@ -33,8 +33,8 @@ LexState Lexer::StateOf(ExprId e) {
   if (pool_.exhausted()) Fail(pool_.exhaustion());
   if (const auto known = states_.find(e); known != states_.end()) return known->second;
   if (pool_.node(e).has_logic) {
-    auto matches = emptiness_.MatchesSomething(pool_, e);
-    if (!matches) Fail(std::move(matches).error());
+    const auto matches = emptiness_.MatchesSomething(pool_, e);
+    if (!matches) Fail(matches.error());
     if (error_ || !*matches) {
       states_.emplace(e, kDead);
       return kDead;
@@ -62,8 +62,8 @@ LexState Lexer::StateOf(ExprId e) {
 // Of an expression that matches the empty text: whether no other, which And and Not can hide.
 bool Lexer::IsEmptyTextAlone(ExprId e) {
   for (const std::uint8_t byte : class_bytes_) {
-    auto matches = emptiness_.MatchesSomething(pool_, pool_.Derivative(e, byte));
-    if (!matches) Fail(std::move(matches).error());
+    const auto matches = emptiness_.MatchesSomething(pool_, pool_.Derivative(e, byte));
+    if (!matches) Fail(matches.error());
     if (error_ || *matches) return false;
   }
   return true;
@@ -73,6 +73,19 @@ LexState Lexer::Find(LexState state, std::uint8_t byte_class) {
   const LexState next = StateOf(pool_.Derivative(exprs_[state], class_bytes_[byte_class]));
   rows_[std::size_t{state} * n_classes_ + byte_class] = next;
   return next;
+}
+
+void Lexer::RollBack(const Mark& mark) {
+  exprs_.resize(mark.n_states);
+  rows_.resize(mark.n_states * n_classes_);
+  for (LexState& next : rows_) {
+    if (next >= mark.n_states) next = kUnknown;
+  }
+  std::erase_if(states_, [&mark](const auto& known) {
+    return known.first >= mark.n_expressions || known.second >= mark.n_states;
+  });
+  emptiness_.Truncate(mark.n_expressions);
+  if (!pool_.exhausted()) pool_.Truncate(mark.n_expressions);
 }
 
 std::size_t Lexer::n_bytes() const {

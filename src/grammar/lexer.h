@@ -59,6 +59,14 @@ class Lexer {
   bool is_final(LexState state) const { return exprs_[state] == kEmptyText; }
   ExprId expr(LexState state) const { return exprs_[state]; }
 
+  /// What was made up to here.
+  struct Mark {
+    std::size_t n_expressions, n_states;
+  };
+  Mark Now() const { return {pool_.size(), exprs_.size()}; }
+  /// Forgets what was made since; states and expressions of since are of no more use.
+  void RollBack(const Mark& mark);
+
   ExprPool& pool() { return pool_; }
   const ExprPool& pool() const { return pool_; }
   /// One byte of each class that the grammar tells apart.

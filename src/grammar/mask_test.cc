@@ -57,6 +57,14 @@ TEST(MaskTest, NamesBesideDeclaredOnes) {
                   2, 10, 20);
 }
 
+// Labels of other scripts, from their first character to their last.
+TEST(MaskTest, HostNames) {
+  GrammarBuilder b;
+  const Expr names = b.Concat({b.Literal("\""), b.HostNames(), b.Literal("\"")});
+  const Expr encoded = b.Concat({b.Literal("\"xn--"), b.AnyText()});
+  ExpectTrueMasks(MustBuild(std::move(b), b.Terminal(b.And({names, encoded}))), 6, 4, 70);
+}
+
 TEST(MaskTest, NestedJson) {
   GrammarBuilder b;
   const Symbol value = b.Rule("value");

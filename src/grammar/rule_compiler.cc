@@ -91,7 +91,8 @@ bool RuleCompiler::IsLoopy(ExprId e) {
   } else if (n.kind == ExprKind::kRepeat) {
     loopy = loopy || n.max > kShortRepeat || IsLoopy(n.a);
   } else {
-    loopy = loopy || n.kind == ExprKind::kAnd || n.kind == ExprKind::kNot;
+    loopy =
+        loopy || n.kind == ExprKind::kAnd || n.kind == ExprKind::kNot || n.kind == ExprKind::kHost;
   }
   return loopy_[e] = loopy;
 }

@@ -172,6 +172,8 @@ bool TerminalMasks::RefusesPlain(ExprId rest) {
 
 void TerminalMasks::Walk(const TokenTrie& trie, LexState from, TerminalMask& mask,
                          std::vector<TokenId>& tokens) const {
+  const std::size_t n_free = lexer_.pool().FreeInHost(lexer_.expr(from));
+  if (n_free > 0) return WalkALabel(trie, from, n_free, mask, tokens);
   std::array<LexState, TokenTrie::kMaxDepth + 1> path{};
   path[0] = from;
   std::size_t n_visited = 0;
@@ -190,6 +192,55 @@ void TerminalMasks::Walk(const TokenTrie& trie, LexState from, TerminalMask& mas
     i = lexer_.is_final(state) ? node.end : i + 1;
   }
   lexer_.Spend(n_visited / 16);
+}
+
+// Letters, digits and hyphens all go on there, each to a state of its own: these are made only for
+// tokens that ask whether the label may end, and forgotten, as no other mask asks for them.
+void TerminalMasks::WalkALabel(const TokenTrie& trie, LexState from, std::size_t n_free,
+                               TerminalMask& mask, std::vector<TokenId>& tokens) const {
+  const Lexer::Mark before = lexer_.Now();
+  ExprPool& pool = lexer_.pool();
+  std::array<bool, 256> may_end{};
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const auto b = static_cast<std::uint8_t>(byte);
+    may_end[byte] = b == '.' || pool.Derivative(pool.node(lexer_.expr(from)).b, b) != kEmptySet;
+  }
+  constexpr LexState kNotMade = UINT32_MAX;
+  std::array<LexState, TokenTrie::kMaxDepth + 1> path{};
+  std::array<std::uint8_t, TokenTrie::kMaxDepth + 1> bytes{};
+  path[0] = from;
+  std::size_t n_visited = 0;
+  for (std::uint32_t i = 0; i < trie.size(); ++n_visited) {
+    const TokenTrie::Node& node = trie[i];
+    const auto ending = trie.tokens(i);
+    const bool goes_on = HostName::MayBeInALabel(node.byte);
+    bytes[node.depth] = node.byte;
+    if (goes_on && node.depth <= n_free) {
+      path[node.depth] = kNotMade;
+      mask.longest = std::max<std::size_t>(mask.longest, node.depth);
+      tokens.insert(tokens.end(), ending.begin(), ending.end());
+      ++i;
+      continue;
+    }
+    std::size_t made = node.depth - 1u;
+    const bool may_be = goes_on || path[made] != kNotMade || may_end[node.byte];
+    while (may_be && path[made] == kNotMade) --made;
+    for (; may_be && made + 1 < node.depth; ++made) {
+      path[made + 1] = lexer_.Next(path[made], bytes[made + 1]);
+    }
+    const LexState state = may_be ? lexer_.Next(path[made], node.byte) : kDead;
+    if (state == kDead) {
+      i = node.end;
+      continue;
+    }
+    path[node.depth] = state;
+    mask.longest = std::max<std::size_t>(mask.longest, node.depth);
+    tokens.insert(tokens.end(), ending.begin(), ending.end());
+    if (lexer_.accepts(state) && node.end > i + 1) mask.exits.push_back(i);
+    i = lexer_.is_final(state) ? node.end : i + 1;
+  }
+  lexer_.Spend(n_visited / 16);
+  lexer_.RollBack(before);
 }
 
 // Most of what `whole` takes is what it takes without its complements: only tokens that go along

@@ -35,6 +35,8 @@ class TerminalMasks {
   bool RefusesPlain(ExprId rest);
   void Walk(const TokenTrie& trie, LexState from, TerminalMask& mask,
             std::vector<TokenId>& tokens) const;
+  void WalkALabel(const TokenTrie& trie, LexState from, std::size_t n_free, TerminalMask& mask,
+                  std::vector<TokenId>& tokens) const;
   TerminalMask WithoutSome(ExprId whole, ExprId without_nots, ExprId nots);
   void MarkRefused(const TokenTrie& trie, LexState whole, LexState nots, bool for_exits,
                    TerminalMask& mask) const;

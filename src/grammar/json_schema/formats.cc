@@ -28,10 +28,6 @@ namespace {
   ")?::" LATTICE_H16 "|(?:(?:" LATTICE_H16 ":){0,6}" LATTICE_H16 ")?::)"
 #define LATTICE_LABEL "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define LATTICE_HOST LATTICE_LABEL "(?:\\." LATTICE_LABEL ")*"
-// Labels with "--" third and fourth encode other scripts by a code that is not regular.
-#define LATTICE_PLAIN_LABEL                                                \
-  "[A-Za-z0-9](?:(?:[A-Za-z0-9-]?[A-Za-z0-9])?|[A-Za-z0-9-](?:[A-Za-z0-9]" \
-  "[A-Za-z0-9-]{0,59}[A-Za-z0-9]|-[A-Za-z0-9](?:[A-Za-z0-9-]{0,58}[A-Za-z0-9])?))"
 #define LATTICE_ATOM "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 #define LATTICE_PCT "%[0-9A-Fa-f]{2}"
 // Where `x` is the class of what stands for itself.
@@ -132,11 +128,9 @@ Result<Expr> FormatStrings(std::string_view format, Dialect dialect, StringExprs
     return strings.Quoted(builder.Concat({date, time}));
   }
   if (format == "hostname") {
-    // Until draft 6 a name is of RFC 1034, and later perhaps a spelling of one of IDNA.
-    LATTICE_TRY(const Expr names, Whole(dialect <= Dialect::kDraft6 ? LATTICE_HOST
-                                                                    : LATTICE_PLAIN_LABEL
-                                            "(?:\\." LATTICE_PLAIN_LABEL ")*",
-                                        strings));
+    if (dialect > Dialect::kDraft6) return strings.Quoted(builder.HostNames());
+    // Of RFC 1034, where "xn--" says nothing.
+    LATTICE_TRY(const Expr names, Whole(LATTICE_HOST, strings));
     return builder.And({names, strings.OfLength(1, 253)});
   }
   for (const auto& [name, pattern] : kFormats) {

@@ -193,6 +193,12 @@ Result<Shape> Expander::Length(const Keyword& k) {
   if (most != nullptr) {
     LATTICE_TRY(max, Count(k, *most));
   }
+  // Said of a host name it takes a search to tell what may follow, and says nothing.
+  const json::value* format = k.schema.if_contains("format");
+  if (options_.check_formats && format != nullptr && *format == json::value("hostname") &&
+      !k.fails && min <= 1 && max >= HostName::kMaxName) {
+    return shapes_.Any();
+  }
   if (!k.fails) {
     Shape shape = shapes_.AllButStrings();
     if (min <= max) shape.string = strings_.OfLength(min, max);
