@@ -149,6 +149,12 @@ class Anthropic(Dialects):
             self.assertEqual(response.getheader("request-id"), error["request_id"])
         self.assertEqual(self.post("/v1/messages", self.body("a", model="none"), 404)["error"]["type"], "not_found_error")
 
+    def test_clients_are_told_that_no_conversation_is_kept(self):
+        body = self.body("hello", thread={"type": "create"})
+        self.assertEqual(self.post("/v1/messages", body, 400)["error"]["details"],
+                         {"error_code": "thread_unsupported_request", "unsupported": ["thread"]})
+        self.assertNotIn("details", self.post("/v1/messages", self.body("a", temperature=3), 400)["error"])
+
 
 class Responses(Dialects):
     TOOLS = [dict(type="function", **t["function"]) for t in (WEATHER, NOW)]

@@ -59,7 +59,7 @@ def pieces_of(text, taken):
     return pieces
 
 
-def write(folder, scripts, marks):
+def write(folder, scripts, marks, context=8192):
     """scripts: texts by name, with "hello" and "after" among them. marks: what the template mentions, so that a server
     knows how calls look."""
     folder = pathlib.Path(folder)
@@ -98,7 +98,7 @@ def write(folder, scripts, marks):
     (folder / "config.json").write_text(json.dumps({
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", "attention_bias": False, "mlp_bias": False,
         "bos_token_id": 0, "eos_token_id": ids[END], "head_dim": 64, "hidden_act": "silu", "hidden_size": size,
-        "intermediate_size": 64, "max_position_embeddings": 8192, "num_attention_heads": 1, "num_hidden_layers": 1,
+        "intermediate_size": 64, "max_position_embeddings": context, "num_attention_heads": 1, "num_hidden_layers": 1,
         "num_key_value_heads": 1, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": False,
         "torch_dtype": "float32", "vocab_size": size}))
 

@@ -1,5 +1,5 @@
-"""`lattice serve` as client packages see it: openai, anthropic and ollama for Python, openai for Node. What is not
-installed is skipped. Usage: clients_test.py BINARY FIXTURES [TEST...]"""
+"""`lattice serve` as client packages see it: openai, anthropic and ollama for Python, openai and
+anthropic for Node. What is not installed is skipped. Usage: clients_test.py BINARY FIXTURES [TEST...]"""
 import importlib.util
 import json
 import os
@@ -112,6 +112,19 @@ class Anthropic(Clients):
             {"type": "tool_result", "tool_use_id": whole.content[1].id, "content": "sunny"}]}]
         self.assertEqual(self.client.messages.create(**ask).content[0].text, scripted_model.HERMES["after"])
 
+    def test_runner(self):
+        asked = []
+
+        def weather(city: str, days: float) -> str:
+            """Says how the weather is."""
+            asked.append((city, days))
+            return "sunny"
+        runner = self.client.beta.messages.tool_runner(
+            model="hermes", max_tokens=200, tools=[self.anthropic.beta_tool(weather)],
+            messages=[{"role": "user", "content": "weather"}])
+        self.assertEqual(runner.until_done().content[0].text, scripted_model.HERMES["after"])
+        self.assertEqual(asked, [("Paris", 2.5)])
+
     def test_errors(self):
         with self.assertRaises(self.anthropic.BadRequestError) as caught:
             self.client.messages.create(model="hermes", max_tokens=5, messages=[])
@@ -155,17 +168,24 @@ class Ollama(Clients):
         self.assertEqual(caught.exception.status_code, 404)
 
 
-def has_node_package():
+def has_node_package(name="openai"):
     return shutil.which("node") and not subprocess.run(
-        ["node", "-e", "require('openai')"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+        ["node", "-e", f"require('{name}')"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 
 
-@unittest.skipUnless(has_node_package(), "Node does not find the package openai (NODE_PATH)")
 class Node(Clients):
-    def test_openai(self):
-        script = pathlib.Path(__file__).with_name("openai_client.js")
-        done = subprocess.run(["node", script, self.url + "/v1"], capture_output=True, timeout=120, env=os.environ)
+    def check(self, script, url):
+        done = subprocess.run(["node", pathlib.Path(__file__).with_name(script), url], capture_output=True, timeout=120,
+                              env=os.environ)
         self.assertEqual((done.returncode, done.stdout.strip()), (0, b"ok"), done.stderr.decode())
+
+    @unittest.skipUnless(has_node_package(), "Node does not find the package openai (NODE_PATH)")
+    def test_openai(self):
+        self.check("openai_client.js", self.url + "/v1")
+
+    @unittest.skipUnless(has_node_package("@anthropic-ai/sdk"), "Node does not find @anthropic-ai/sdk (NODE_PATH)")
+    def test_anthropic(self):
+        self.check("anthropic_client.js", self.url)
 
 
 if __name__ == "__main__":

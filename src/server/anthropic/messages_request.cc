@@ -20,6 +20,7 @@ constexpr std::string_view kNames[] = {
     // Without influence on the answer.
     "metadata", "service_tier", "cache_control", "context_management", "output_config", "container",
     "inference_geo"};
+constexpr std::string_view kRefused[] = {"thread"};
 
 ApiError Bad(const std::string& where, const std::string& what) {
   return {.message = where + ": " + what, .param = where, .code = "invalid_value"};
@@ -234,7 +235,12 @@ ApiResult<object> ChatBodyOfMessages(const object& body, bool counts_only) {
   if (!counts_only && reader.Find("max_tokens") == nullptr) {
     reader.Complain("max_tokens", "is missing");
   }
-  reader.RefuseOthers({kNames});
+  for (const std::string_view key : kRefused) {
+    if (reader.Find(key) == nullptr) continue;
+    reader.Complain(key, "asks for a conversation that the server keeps: send all its messages",
+                    kNoThreads);
+  }
+  reader.RefuseOthers({kNames, kRefused});
   if (!reader.ok()) return reader.error();
   object chat;
   LATTICE_TRY(chat["messages"], ReadTurns(body));

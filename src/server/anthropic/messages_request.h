@@ -6,6 +6,9 @@
 
 namespace lattice::server {
 
+/// The code of the error by which clients know to send whole conversations again.
+inline constexpr const char* kNoThreads = "thread_unsupported_request";
+
 /// The body of Anthropic's /v1/messages as a body of chat/completions. What is wrong with a value
 /// that both have (temperature, top_p, ...) is left for the reader of that body to say.
 ///

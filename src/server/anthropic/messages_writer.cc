@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "server/anthropic/messages_request.h"
 
 namespace lattice::server {
 namespace {
@@ -33,10 +34,14 @@ const char* ErrorName(int status) {
 }
 
 std::string ErrorText(const ApiError& error, const std::string& request_id) {
-  return serialize(object{
-      {"type", "error"},
-      {"error", {{"type", ErrorName(error.status)}, {"message", ToValidUtf8(error.message)}}},
-      {"request_id", request_id}});
+  object inner{{"type", ErrorName(error.status)}, {"message", ToValidUtf8(error.message)}};
+  if (error.code == kNoThreads) {
+    boost::json::array unsupported;
+    unsupported.emplace_back(error.param);
+    inner["details"] = {{"error_code", error.code}, {"unsupported", std::move(unsupported)}};
+  }
+  return serialize(
+      object{{"type", "error"}, {"error", std::move(inner)}, {"request_id", request_id}});
 }
 
 const char* StopReason(const ChatChoice& answer) {

@@ -110,6 +110,21 @@ TEST(ResponseRequestTest, ItemsBecomeMessages) {
             R"([{"role":"system","content":"i"},)" + kept);
 }
 
+TEST(ResponseRequestTest, WhatSystemAndDeveloperSayAtTheBeginningIsOneMessage) {
+  ResponseStore store(4, 1000);
+  const auto messages = [&](const std::string& body) {
+    const auto request = ReadResponseRequest(Json(body), store);
+    return request ? boost::json::serialize(request->chat.at("messages")) : request.error().message;
+  };
+  const std::string input =
+      R"("input":[{"role":"developer","content":"a"},{"role":"developer","content":"b"},)"
+      R"({"role":"user","content":"c"},{"role":"developer","content":"d"}]})";
+  const std::string rest = R"({"role":"user","content":"c"},{"role":"developer","content":"d"}])";
+  EXPECT_EQ(messages("{" + input), R"([{"role":"developer","content":"a\n\nb"},)" + rest);
+  EXPECT_EQ(messages(R"({"instructions":"i",)" + input),
+            R"([{"role":"system","content":"i\n\na\n\nb"},)" + rest);
+}
+
 TEST(ResponseRequestTest, FieldsHaveTheirCounterparts) {
   ResponseStore store(4, 1000);
   const auto chat = [&](const std::string& fields) -> ApiResult<object> {

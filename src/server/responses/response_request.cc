@@ -20,7 +20,7 @@ constexpr std::string_view kNames[] = {
     "chat_template_kwargs",
     // Without influence on the answer.
     "metadata", "user", "safety_identifier", "prompt_cache_key", "prompt_cache_retention",
-    "service_tier", "max_tool_calls", "stream_options"};
+    "service_tier", "max_tool_calls", "stream_options", "client_metadata"};
 constexpr std::string_view kRefused[] = {"background", "conversation", "prompt", "top_logprobs",
                                          "context_management"};
 
@@ -126,6 +126,26 @@ class ItemReader {
   array& messages_;
   bool in_answer_ = false;
 };
+
+/// The messages, those of system and developer that they begin with as one: some templates take no
+/// more than one.
+array WithOneOpening(const array& messages) {
+  const auto is_opening = [](const value& message) {
+    const std::string_view role = StringAt(message.get_object(), "role");
+    return role == "system" || role == "developer";
+  };
+  array out;
+  for (const value& message : messages) {
+    if (out.size() == 1 && is_opening(out[0]) && is_opening(message)) {
+      auto& text = out[0].at("content").get_string();
+      text += "\n\n";
+      text += message.at("content").get_string();
+    } else {
+      out.push_back(message);
+    }
+  }
+  return out;
+}
 
 ApiResult<bool> ReadInput(const value* input, array& messages) {
   if (input == nullptr || input->is_null()) return Bad("input", "is missing");
@@ -260,7 +280,7 @@ ApiResult<ResponseRequest> ReadResponseRequest(const object& body, ResponseStore
   if (instructions) messages.push_back({{"role", "system"}, {"content", *instructions}});
   messages.insert(messages.end(), request.conversation.begin(), request.conversation.end());
   object& chat = request.chat;
-  chat["messages"] = std::move(messages);
+  chat["messages"] = WithOneOpening(messages);
   for (const char* key :
        {"model", "temperature", "top_p", "top_k", "min_p", "seed", "stream", "parallel_tool_calls",
         "enable_thinking", "reasoning_budget", "chat_template_kwargs"}) {
