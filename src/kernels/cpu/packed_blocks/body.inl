@@ -113,6 +113,14 @@ inline Reg Start(std::int32_t sum_of_x) {
   return Sub32(Splat32(0), ShiftLeft(Splat32(sum_of_x), Log2(kZero)));
 }
 
+// Four inputs as they lie. Each four are read by themselves: from memory, an instruction spreads
+// them over a register on its way, and from a general register they take two more.
+inline std::int32_t FourInputs(const std::int8_t* q) {
+  std::int32_t four;
+  __builtin_memcpy(&four, q, sizeof(four));
+  return four;
+}
+
 // Adds the products of a cell with the rows of x to `y`. x: of input 0; block: the cell's place in
 // a row.
 template <PackedFormat kFormat, std::size_t kRows>
@@ -136,10 +144,10 @@ inline void MultiplyCell(const QuantisedRows& x, std::size_t block, const std::b
     Decode<kFormat>(cell, l, even, odd);
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kRows; ++r) {
-      std::int32_t inputs[2];
-      __builtin_memcpy(inputs, q + r * x.q_stride + 8 * l, sizeof(inputs));
+      const std::int8_t* const inputs = q + r * x.q_stride + 8 * l;
       Reg& to = sum[l * kGroups / 4][r];
-      to = AddProducts<kWide>(AddProducts<kWide>(to, even, inputs[0]), odd, inputs[1]);
+      to = AddProducts<kWide>(to, even, FourInputs(inputs));
+      to = AddProducts<kWide>(to, odd, FourInputs(inputs + 4));
     }
   }
 #pragma GCC unroll 2
