@@ -1,5 +1,6 @@
 #include "grammar/anchored_expr.h"
 
+#include <cstddef>
 #include <vector>
 
 namespace lattice::grammar {
@@ -38,8 +39,8 @@ AnchoredExpr AnchoredBuilder::Concat(const AnchoredExpr& a, const AnchoredExpr& 
     }
     return Plain(builder_.Concat({a.plain, b.plain}), nonempty, nullable);
   }
-  for (int s = 0; s < 2; ++s) {
-    for (int e = 0; e < 2; ++e) {
+  for (std::size_t s = 0; s < 2; ++s) {
+    for (std::size_t e = 0; e < 2; ++e) {
       auto& c = made.at[s][e];
       // Either may be empty, and the other one then stands where both do.
       std::vector<Expr> ways{builder_.Concat({a.at[s][0].nonempty, b.at[0][e].nonempty})};
@@ -60,8 +61,8 @@ AnchoredExpr AnchoredBuilder::Or(std::span<const AnchoredExpr> choices) {
     plain.push_back(choice.plain);
   }
   if (!made.has_anchor) made.plain = builder_.Or(plain);
-  for (int s = 0; s < 2; ++s) {
-    for (int e = 0; e < 2; ++e) {
+  for (std::size_t s = 0; s < 2; ++s) {
+    for (std::size_t e = 0; e < 2; ++e) {
       std::vector<Expr> ways;
       for (const AnchoredExpr& choice : choices) {
         ways.push_back(choice.at[s][e].nonempty);
