@@ -25,7 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool found = builder.Matches(*search, text);
   if (builder.failed()) return 0;
   LATTICE_CHECK(found || !matches);
-  const auto built = std::move(builder).Build(builder.Terminal(*whole));
+  const auto start = builder.Terminal(*whole);
+  const auto built = std::move(builder).Build(start);
   if (!built) return 0;
   const auto accepted = grammar::Matches(*built, text);
   LATTICE_CHECK(!accepted || *accepted == matches);

@@ -75,7 +75,7 @@ void Tile(const DotBf16Args& a, std::size_t i, std::size_t j) {
     for (int c = 0; c < kW; ++c) {
       const std::byte* at = w[c] + 2 * t;
       if constexpr (kX == 1) {
-        _mm_prefetch(reinterpret_cast<const char*>(ahead + 2 * t), _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char*>(ahead + 2 * t), _MM_HINT_T1);
       }
       weights[c] = _mm512_loadu_si512(at);
     }

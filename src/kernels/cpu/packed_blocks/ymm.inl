@@ -108,7 +108,7 @@ inline void StoreFirst(float* p, std::size_t n, Floats v) {
   __builtin_memcpy(p, all, n * sizeof(float));
 }
 inline __attribute__((always_inline)) void Prefetch(const std::byte* p) {
-  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1);
 }
 
 }  // namespace
