@@ -96,7 +96,7 @@ Result<ChatTurn> ChatSession::Answer(const std::stop_token& stop, ChatSink sink)
   LATTICE_TRY(options.mask, Mask(prompt.opens_reasoning));
   ChatTurn turn;
   chat::ReasoningSplitter splitter(format_.markers, prompt.opens_reasoning);
-  const auto take = [&](chat::SplitText split) {
+  const auto take = [&](const chat::SplitText& split) {
     turn.text += split.answer;
     turn.reasoning += split.reasoning;
     return split.answer.empty() && split.reasoning.empty() ? Ok()

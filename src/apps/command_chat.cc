@@ -71,7 +71,9 @@ class Chat {
   Status SayReady();
   template <typename Make>
   Status Answer(Make make);
-  Status Event(boost::json::object event) { return Print(boost::json::serialize(event) + "\n"); }
+  Status Event(const boost::json::object& event) {
+    return Print(boost::json::serialize(event) + "\n");
+  }
   Status ShowDelta(const ChatDelta& delta);
   Status ShowEnd(const ChatTurn& turn);
   Status Command(std::string_view line, bool& leave);

@@ -79,8 +79,8 @@ std::size_t CountCores(std::span<const std::size_t> allowed, const fs::path& sys
   std::vector<Core> cores;
   for (const std::size_t processor : allowed) cores.push_back(CoreOf(processor, system));
   std::ranges::sort(cores, {}, &Core::first);
-  const auto repeated = std::ranges::unique(cores, {}, &Core::first);
-  cores.erase(repeated.begin(), repeated.end());
+  const auto is_same = [](const Core& a, const Core& b) { return a.first == b.first; };
+  cores.erase(std::unique(cores.begin(), cores.end(), is_same), cores.end());
   double largest = 0;
   for (const Core& core : cores) largest = std::max(largest, core.capacity);
   const auto n =

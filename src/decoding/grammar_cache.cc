@@ -16,7 +16,8 @@ constexpr std::size_t kMaxAutomatonBytes = std::size_t{64} << 20;
 Result<std::shared_ptr<const grammar::Grammar>> CompileRegex(std::string_view pattern) {
   grammar::GrammarBuilder builder;
   LATTICE_TRY(const grammar::Expr e, grammar::ParseRegex(pattern, builder));
-  return std::move(builder).Build(builder.Terminal(e));
+  const auto start = builder.Terminal(e);
+  return std::move(builder).Build(start);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct GrammarText {
   GrammarKind kind = GrammarKind::kRegex;
   std::string text;
   std::uint32_t max_whitespace = 0;  ///< Of JSON: characters at each place where some may stand.
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees one in a defaulted comparison.
   friend auto operator<=>(const GrammarText&, const GrammarText&) = default;
 };
 

@@ -205,7 +205,8 @@ TEST(GrammarMaskTest, NothingIsCertainWhereATokenMayGoPastIt) {
   const auto after = [&](std::string_view pattern) {
     grammar::GrammarBuilder builder;
     const auto e = grammar::ParseRegex(pattern, builder);
-    const auto built = std::move(builder).Build(builder.Terminal(*e));
+    const auto start = builder.Terminal(*e);
+    const auto built = std::move(builder).Build(start);
     grammar::Matcher text(std::make_shared<grammar::Automaton>(*built, vocabulary));
     return *ForcedTokens(vocabulary, tokenizer).After(text);
   };

@@ -41,12 +41,14 @@ class Parser {
     std::uint32_t step;
     std::uint32_t count;
     std::uint32_t waiter;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees one in a defaulted comparison.
     friend auto operator<=>(const Item&, const Item&) = default;
   };
   /// An item at a terminal that has been read in part.
   struct Thread {
     Item item;
     LexState state;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees one in a defaulted comparison.
     friend auto operator<=>(const Thread&, const Thread&) = default;
   };
 

@@ -26,6 +26,7 @@ class CpuLinear : public LinearWeights {
   }
 
   /// See Backend::MakeTable; `self` is this layer.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): a layer that has a table keeps it.
   virtual std::unique_ptr<CpuTable> MakeTable(std::shared_ptr<const CpuLinear> /*self*/) const {
     return nullptr;
   }
