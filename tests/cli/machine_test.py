@@ -52,6 +52,9 @@ class MachineTest(CommandLine):
                                  env=env)
             return json.loads(report)["model"]["packed_weights"]
 
+        disk = shutil.disk_usage(os.path.dirname(cache))
+        if disk.free < min(disk.total // 10, 10_000_000_000) + (16 << 20):
+            self.skipTest(f"weights are not kept where only {disk.free} bytes of the disk are free")
         answer()
         self.assertEqual(kept(), [])  # float weights
         ids = answer("--weights", "q8_0", "--weight-cache", "off")
