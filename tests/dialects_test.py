@@ -2,11 +2,11 @@
 FIXTURES [TEST...]"""
 import json
 import sys
-import tempfile
 import unittest
 
 import scripted_model
-from server_test import Server, FIXTURES
+from scripted_case import ScriptedCase
+from server_test import FIXTURES
 
 WEATHER = {"type": "function", "function": {
     "name": "weather", "description": "Says how the weather is.",
@@ -19,19 +19,9 @@ def ask(text, **fields):
                  "tools": [WEATHER, NOW]}, **fields)
 
 
-class Dialects(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        models = [f"--model={path}" for path in scripted_model.write_all(cls.folder.name)]
-        cls.server = Server(*models, f"--model={FIXTURES}/llama", f"--embedding-model={FIXTURES}/bert", "--parallel",
-                            "4", "--context", "4096", "--precision", "f32", "--kv-type", "f32")
-
-    @classmethod
-    def tearDownClass(cls):
-        assert cls.server.end() == 0
-        cls.server.close()
-        cls.folder.cleanup()
+class Dialects(ScriptedCase):
+    FLAGS = (f"--model={FIXTURES}/llama", f"--embedding-model={FIXTURES}/bert", "--parallel", "4", "--context", "4096",
+             "--precision", "f32", "--kv-type", "f32")
 
     def post(self, path, body, status=200):
         got, answer = self.server.json(path, body)

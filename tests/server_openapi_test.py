@@ -4,11 +4,10 @@ import json
 import pathlib
 import re
 import sys
-import tempfile
 import unittest
 
-import scripted_model
-from server_test import FIXTURES, Server, chat
+from scripted_case import ScriptedCase
+from server_test import FIXTURES, chat
 
 try:
     import yaml
@@ -150,19 +149,9 @@ class Sources(unittest.TestCase):
             self.assertEqual(fields, names)
 
 
-class Answers(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        models = [f"--model={path}" for path in scripted_model.write_all(cls.folder.name)]
-        cls.server = Server(*models, f"--model={FIXTURES}/llama", f"--embedding-model={FIXTURES}/bert",
-                            f"--rerank-model={FIXTURES}/bert_reranker", "--context", "4096", "--precision", "f32")
-
-    @classmethod
-    def tearDownClass(cls):
-        assert cls.server.end() == 0
-        cls.server.close()
-        cls.folder.cleanup()
+class Answers(ScriptedCase):
+    FLAGS = (f"--model={FIXTURES}/llama", f"--embedding-model={FIXTURES}/bert",
+             f"--rerank-model={FIXTURES}/bert_reranker", "--context", "4096", "--precision", "f32")
 
     def check(self, path, body=None, status=200, method=None, described=None):
         """Asks and compares with the description; returns the answer."""

@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
-#include "apps/npy_file.h"
 #include "base/files.h"
 #include "numeric/dtype.h"
+#include "vectors/npy_file.h"
 
 namespace lattice::apps {
 namespace {
@@ -26,7 +26,7 @@ void Widen(Dtype dtype, std::span<const std::byte> data, std::span<float> out) {
 }
 
 Result<vectors::CsvMatrix> ReadNpy(const std::string& file) {
-  LATTICE_TRY(const NpyFile npy, OpenNpy(file));
+  LATTICE_TRY(const vectors::NpyFile npy, vectors::OpenNpy(file));
   const vectors::NpyMatrix& matrix = npy.matrix;
   if (matrix.n_rows == 0) return Error{ErrorCode::kCorruptData, file + ": no rows of numbers"};
   vectors::CsvMatrix table;

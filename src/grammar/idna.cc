@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
+#include "base/code_point_range.h"
 #include "base/utf8.h"
 
 namespace lattice::grammar {
@@ -29,14 +29,7 @@ std::uint32_t Adapt(std::uint32_t delta, std::size_t n_chars, bool is_first) {
   return k + kBase * delta / (delta + kSkew);
 }
 
-struct Range {
-  char32_t first, last;
-};
-
-bool Has(std::span<const Range> ranges, char32_t c) {
-  const auto after = std::ranges::upper_bound(ranges, c, {}, &Range::first);
-  return after != ranges.begin() && c <= std::prev(after)->last;
-}
+using Range = CodePointRange;
 
 // Of the characters that labels may have, those of some scripts; between them others may be named.
 constexpr Range kGreek[] = {
@@ -138,12 +131,12 @@ bool IsTransparent(char32_t c) {
 bool SplitsJoined(std::u32string_view label, std::size_t at) {
   std::size_t before = at;
   while (before > 0 && IsTransparent(label[before - 1])) --before;
-  if (before == 0 || !Has(kJoinsNext, label[before - 1])) return false;
+  if (before == 0 || !Holds(kJoinsNext, label[before - 1])) return false;
   std::size_t after = at + 1;
   while (after < label.size() && IsTransparent(label[after])) ++after;
   if (after == label.size()) return false;
   const char32_t c = label[after];
-  return Has(kJoinsPreviousAlone, c) || (Has(kJoinsNext, c) && !Has(kJoinsNextAlone, c));
+  return Holds(kJoinsPreviousAlone, c) || (Holds(kJoinsNext, c) && !Holds(kJoinsNextAlone, c));
 }
 
 // RFC 5892, appendix A.
@@ -159,12 +152,12 @@ bool FitsContext(std::u32string_view label, std::size_t at) {
     case 0xB7:
       return before == 'l' && after == 'l';
     case 0x375:
-      return Has(kGreek, after);
+      return Holds(kGreek, after);
     case 0x5F3:
     case 0x5F4:
-      return Has(kHebrew, before);
+      return Holds(kHebrew, before);
     case 0x30FB:
-      return std::ranges::any_of(label, [](char32_t other) { return Has(kKanaOrHan, other); });
+      return std::ranges::any_of(label, [](char32_t other) { return Holds(kKanaOrHan, other); });
     default:
       break;
   }
@@ -220,7 +213,8 @@ std::optional<LabelDirection> DirectionOf(std::u32string_view label) {
 bool IsLabelCharacter(char32_t c) {
   if (c < 0x80) return c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
   if (kAllowed.find(c) != kAllowed.npos || kInContext.find(c) != kInContext.npos) return true;
-  if (kRefused.find(c) != kRefused.npos || Has(kOldJamo, c) || Has(kIgnoredBlocks, c)) return false;
+  if (kRefused.find(c) != kRefused.npos || Holds(kOldJamo, c) || Holds(kIgnoredBlocks, c))
+    return false;
   switch (PropertiesOf(c).category) {
     case UTF8PROC_CATEGORY_LU:  // Of Cherokee: folding its case makes capitals.
     case UTF8PROC_CATEGORY_LL:

@@ -6,14 +6,13 @@
 #include <array>
 #include <iterator>
 
+#include "base/code_point_range.h"
 #include "base/utf8.h"
 
 namespace lattice::tokenizers {
 namespace {
 
-struct Range {
-  char32_t first, last;
-};
+using Range = CodePointRange;
 
 // Code points that Unicode 15 gives a property and the reference's older tables do not; found by
 // comparing the two over all code points.
@@ -86,13 +85,6 @@ constexpr Range kLaterCompatibility[] = {{0x32FF, 0x32FF},   {0xA7F2, 0xA7F4},  
                                          {0x10781, 0x10785}, {0x10787, 0x107B0}, {0x107B2, 0x107BA},
                                          {0x11938, 0x11938}, {0x1E030, 0x1E06D}, {0x1F16C, 0x1F16C},
                                          {0x1FBF0, 0x1FBF9}};
-
-template <std::size_t N>
-bool Holds(const Range (&ranges)[N], char32_t c) {
-  const Range* at = std::upper_bound(std::begin(ranges), std::end(ranges), c,
-                                     [](char32_t value, Range r) { return value < r.first; });
-  return at != std::begin(ranges) && c <= std::prev(at)->last;
-}
 
 utf8proc_category_t Category(char32_t c) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(c));

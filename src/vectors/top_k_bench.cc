@@ -56,30 +56,13 @@ void BM_Pairs(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kPairs));
 }
-BENCHMARK(BM_Pairs<&VectorOps::Cosine>)
-    ->Name("cosine/pairs")
-    ->ArgName("n")
-    ->Arg(384)
-    ->Arg(768)
-    ->Arg(1024);
-BENCHMARK(BM_Pairs<&VectorOps::Dot>)
-    ->Name("dot/pairs")
-    ->ArgName("n")
-    ->Arg(384)
-    ->Arg(768)
-    ->Arg(1024);
-BENCHMARK(BM_Pairs<&VectorOps::SquaredEuclidean>)
-    ->Name("l2sq/pairs")
-    ->ArgName("n")
-    ->Arg(384)
-    ->Arg(768)
-    ->Arg(1024);
-BENCHMARK(BM_Pairs<&VectorOps::Euclidean>)
-    ->Name("l2/pairs")
-    ->ArgName("n")
-    ->Arg(384)
-    ->Arg(768)
-    ->Arg(1024);
+void Dimensions(benchmark::internal::Benchmark* bench) {
+  bench->ArgName("n")->Arg(384)->Arg(768)->Arg(1024);
+}
+BENCHMARK(BM_Pairs<&VectorOps::Cosine>)->Name("cosine/pairs")->Apply(Dimensions);
+BENCHMARK(BM_Pairs<&VectorOps::Dot>)->Name("dot/pairs")->Apply(Dimensions);
+BENCHMARK(BM_Pairs<&VectorOps::SquaredEuclidean>)->Name("l2sq/pairs")->Apply(Dimensions);
+BENCHMARK(BM_Pairs<&VectorOps::Euclidean>)->Name("l2/pairs")->Apply(Dimensions);
 
 // 10 of many rows for each of some queries; items are queries, bytes those of the rows, once.
 void BM_TopK(benchmark::State& state) {

@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import scripted_model
-from server_test import Server
+from scripted_case import ScriptedCase
 
 NOTES = "What the notes say.\n"
 
@@ -25,7 +25,7 @@ def needs(program):
     return unittest.skipUnless(shutil.which(program), f"PATH has no {program}")
 
 
-class Agents(unittest.TestCase):
+class Agents(ScriptedCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -44,16 +44,10 @@ class Agents(unittest.TestCase):
         models = [scripted_model.write(root / name, {"hello": f"Hello from {name}.", "act-now": act,
                                                      "after": "That is done, as I see."},
                                        "<tool_call> arguments </think>", context=131072) for name, act in acts.items()]
-        cls.server = Server(*(f"--model={model}" for model in models), "--context", "65536", "--lazy")
+        cls.serve(models, "--context", "65536", "--lazy")
         for name in acts:  # some programs take a model that is being loaded for one that is out of order
             assert cls.server.ask("POST", "/models/load", {"model": name})[0].status == 200
-        cls.url = f"http://127.0.0.1:{cls.server.port}/v1"
-
-    @classmethod
-    def tearDownClass(cls):
-        assert cls.server.end() == 0
-        cls.server.close()
-        cls.folder.cleanup()
+        cls.url += "/v1"
 
     def run_program(self, *command):
         """What it says."""

@@ -7,12 +7,12 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import scripted_model
-from server_test import FIXTURES, Server
+from scripted_case import ScriptedCase
+from server_test import FIXTURES
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "number"}}}
 
@@ -21,19 +21,8 @@ def needs(package):
     return unittest.skipUnless(importlib.util.find_spec(package), f"the package {package} is not installed")
 
 
-class Clients(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        models = [f"--model={path}" for path in scripted_model.write_all(cls.folder.name)]
-        cls.server = Server(*models, f"--embedding-model={FIXTURES}/bert", "--context", "4096")
-        cls.url = f"http://127.0.0.1:{cls.server.port}"
-
-    @classmethod
-    def tearDownClass(cls):
-        assert cls.server.end() == 0
-        cls.server.close()
-        cls.folder.cleanup()
+class Clients(ScriptedCase):
+    FLAGS = (f"--embedding-model={FIXTURES}/bert", "--context", "4096")
 
 
 @needs("openai")

@@ -4,12 +4,11 @@ https://github.com/openai/openai-openapi."""
 import json
 import pathlib
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import scripted_model
-from server_test import FIXTURES, Server, chat
+from scripted_case import ScriptedCase
+from server_test import FIXTURES, chat
 
 try:
     import jsonschema
@@ -92,18 +91,8 @@ def members(value):
     return set()
 
 
-class Answers(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        models = [f"--model={path}" for path in scripted_model.write_all(cls.folder.name)]
-        cls.server = Server(*models, f"--model={FIXTURES}/llama", f"--embedding-model={FIXTURES}/bert", "--context", "4096")
-
-    @classmethod
-    def tearDownClass(cls):
-        assert cls.server.end() == 0
-        cls.server.close()
-        cls.folder.cleanup()
+class Answers(ScriptedCase):
+    FLAGS = (f"--model={FIXTURES}/llama", f"--embedding-model={FIXTURES}/bert", "--context", "4096")
 
     def check(self, value, schema, what):
         found = [f"{error.json_path}: {error.message[:300]}" + "".join(

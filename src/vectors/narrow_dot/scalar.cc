@@ -4,10 +4,11 @@
 namespace lattice::vectors {
 namespace {
 
+constexpr std::size_t kSums = 64;
+
 // Element i goes into the sum sum_of(i).
 template <typename Left, typename Right, typename SumOf>
 float WideDot(std::size_t n, Left left, Right right, SumOf sum_of) {
-  constexpr std::size_t kSums = 64;
   float sums[kSums] = {};
   for (std::size_t i = 0; i < (n + kSums - 1) / kSums * kSums; ++i) {
     const float x = i < n ? left(i) : 0.0f, y = i < n ? right(i) : 0.0f;
@@ -22,7 +23,7 @@ float WideDot(std::size_t n, Left left, Right right, SumOf sum_of) {
 
 template <typename Left, typename Right>
 float WideDot(std::size_t n, Left left, Right right) {
-  return WideDot(n, left, right, [](std::size_t i) { return i % 64; });
+  return WideDot(n, left, right, [](std::size_t i) { return i % kSums; });
 }
 
 auto ItselfOf(const float* x) {

@@ -6,9 +6,9 @@
 namespace lattice::kernels {
 namespace {
 
-// Bytes between what is multiplied and what is fetched: into the second cache, since the first
-// one's few outstanding lines would set the speed. Zen 4, two threads, Qwen3.5-0.8B one by one,
-// medians of 7 turns: Q4_0 40.6 -> 50.0 tokens/s, Q6_K 32.9 -> 40.6. Fetched half as far
+// Bytes between what is multiplied and what is fetched: on x86 into the second cache, since the
+// first one's few outstanding lines would set the speed. Zen 4, two threads, Qwen3.5-0.8B one by
+// one, medians of 7 turns: Q4_0 40.6 -> 50.0 tokens/s, Q6_K 32.9 -> 40.6. Fetched half as far
 // ahead: 43.4 and 32.8.
 constexpr std::size_t kAheadBytes = 4096;
 
